@@ -1,0 +1,27 @@
+/**
+ * Objects: whole files by key, and the names that people give to files.
+ *
+ * - `ObjectStore`: put, get (with range), stat, list, delete, deletePrefix, signGet, signPut. See `object-store.ts`.
+ * - `new FolderObjectStore({ directory, secret, publicUrl, internalUrl? })`: the store of one machine; call `await store.open()` once.
+ *   Beyond the interface: `verifyLink(method, url)` and `sweepTemporary(olderThanSeconds)`.
+ * - `answerLink(store, { method, url, headers, body })` → `{ status, headers, body? }`: the whole route `GET|PUT /objects/*`,
+ *   free of any framework; refusals are thrown as `AppError('link_invalid')`.
+ * - `acceptFileName(name)` → the NFC form, or `AppError('invalid_name')` with `fields.reason`.
+ * - `contentDisposition(name, 'inline' | 'attachment')` → an ASCII header value.
+ * - `isObjectKey(key)` and `objectKey(...segments)`.
+ * - `@moli/objects/contract`: `objectStoreContract(name, makeStore)`, the suite every store passes.
+ */
+export type {
+  ByteRange,
+  LinkReach,
+  ListedObject,
+  ObjectPage,
+  ObjectStore,
+  OpenObject,
+  PutExpectation,
+  SignedLink,
+  SignedPut,
+  SignGetOptions,
+  SignPutOptions,
+  StoredObject,
+} from './object-store.ts';
