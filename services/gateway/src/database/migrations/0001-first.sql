@@ -8,7 +8,7 @@ create table tenants (
 );
 
 create table members (
-  tenant_id text not null references tenants (id) on delete cascade,
+  tenant_id text not null default current_setting('app.tenant_id') references tenants (id) on delete cascade,
   user_id text not null,
   role text not null check (role in ('owner', 'admin', 'member', 'viewer')),
   created_at timestamptz not null default now(),
@@ -17,10 +17,10 @@ create table members (
 create index members_user on members (user_id);
 
 create table invitations (
-  tenant_id text not null references tenants (id) on delete cascade,
+  tenant_id text not null default current_setting('app.tenant_id') references tenants (id) on delete cascade,
   id text not null,
   email text not null,
-  role text not null,
+  role text not null check (role in ('owner', 'admin', 'member', 'viewer')),
   token_hash bytea not null unique,
   expires_at timestamptz not null,
   used_at timestamptz,
@@ -29,7 +29,7 @@ create table invitations (
 );
 
 create table api_keys (
-  tenant_id text not null references tenants (id) on delete cascade,
+  tenant_id text not null default current_setting('app.tenant_id') references tenants (id) on delete cascade,
   id text not null,
   user_id text,
   name text not null,
@@ -42,7 +42,7 @@ create table api_keys (
 );
 
 create table model_configs (
-  tenant_id text not null references tenants (id) on delete cascade,
+  tenant_id text not null default current_setting('app.tenant_id') references tenants (id) on delete cascade,
   id text not null,
   name text not null,
   base_url text not null,
@@ -57,7 +57,7 @@ create table model_configs (
 create unique index model_configs_default on model_configs (tenant_id) where is_default;
 
 create table agents (
-  tenant_id text not null references tenants (id) on delete cascade,
+  tenant_id text not null default current_setting('app.tenant_id') references tenants (id) on delete cascade,
   id text not null,
   name text not null,
   avatar text,
@@ -70,7 +70,7 @@ create table agents (
 );
 
 create table sessions (
-  tenant_id text not null references tenants (id) on delete cascade,
+  tenant_id text not null default current_setting('app.tenant_id') references tenants (id) on delete cascade,
   id text not null unique,
   agent_id text not null,
   user_id text,
@@ -89,7 +89,7 @@ create index sessions_list on sessions (tenant_id, updated_at desc, id desc);
 create index sessions_owner on sessions (owner) where owner is not null;
 
 create table events (
-  tenant_id text not null,
+  tenant_id text not null default current_setting('app.tenant_id'),
   session_id text not null,
   seq bigint not null,
   type text not null,
@@ -103,7 +103,7 @@ create table events (
 
 -- Accepted messages whose turn has not started; taken in order by the session's writer.
 create table pending_inputs (
-  tenant_id text not null,
+  tenant_id text not null default current_setting('app.tenant_id'),
   session_id text not null,
   id bigint generated always as identity,
   client_message_id text,
@@ -117,7 +117,7 @@ create table pending_inputs (
 create unique index pending_inputs_once on pending_inputs (tenant_id, session_id, client_message_id);
 
 create table files (
-  tenant_id text not null references tenants (id) on delete cascade,
+  tenant_id text not null default current_setting('app.tenant_id') references tenants (id) on delete cascade,
   id text not null,
   session_id text,
   user_id text,
@@ -136,7 +136,7 @@ create unique index files_upload on files (tenant_id, upload_id);
 create index files_session on files (tenant_id, session_id);
 
 create table runs (
-  tenant_id text not null references tenants (id) on delete cascade,
+  tenant_id text not null default current_setting('app.tenant_id') references tenants (id) on delete cascade,
   id text not null,
   session_id text,
   turn_id text,
@@ -159,7 +159,7 @@ create index runs_session on runs (tenant_id, session_id, created_at);
 create index runs_open on runs (deadline) where verdict is null;
 
 create table artifacts (
-  tenant_id text not null,
+  tenant_id text not null default current_setting('app.tenant_id'),
   id text not null,
   run_id text not null,
   session_id text,
@@ -178,7 +178,7 @@ create index artifacts_run on artifacts (tenant_id, run_id);
 create index artifacts_session on artifacts (tenant_id, session_id, created_at);
 
 create table audit (
-  tenant_id text not null,
+  tenant_id text not null default current_setting('app.tenant_id'),
   id bigint generated always as identity,
   at timestamptz not null default clock_timestamp(),
   -- user, API key or system
