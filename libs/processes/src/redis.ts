@@ -76,7 +76,12 @@ function configurationText(options: RedisOptions): string {
 
 /** Loading a long append-only file answers LOADING for a while, which is "not yet". */
 async function answers(url: string): Promise<boolean> {
-  const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null, connectTimeout: 2_000, maxRetriesPerRequest: 0 });
+  const client = new Redis(url, {
+    lazyConnect: true,
+    retryStrategy: () => null,
+    connectTimeout: 2_000,
+    maxRetriesPerRequest: 0,
+  });
   client.on('error', () => {});
   try {
     await client.connect();

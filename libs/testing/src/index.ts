@@ -1,0 +1,5 @@
+export { freePort, until } from '@moli/processes';
+export { freshDatabase, type TestDatabase } from './database.ts';
+export { testFolder } from './folder.ts';
+export { startPostgres, type TestPostgres } from './postgres.ts';
+export { startRedis, type TestRedis } from './redis.ts';

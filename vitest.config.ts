@@ -1,0 +1,52 @@
+import { defineConfig } from 'vitest/config';
+
+const POSTGRES = './libs/testing/src/global-setup.ts';
+const NEVER = ['**/node_modules/**', '**/dist/**', '**/data/**'];
+
+/** Projects are the kinds of `./moli test`. Those with real processes run one file at a time: they share two cores and one stack. */
+export default defineConfig({
+  oxc: { decorator: { legacy: true, emitDecoratorMetadata: true } },
+  test: {
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['{services/gateway,services/executor,libs,infra,test}/**/*.spec.ts'],
+          exclude: [...NEVER, '**/*.int.spec.ts', 'test/{e2e,browser,abuse}/**'],
+        },
+      },
+      {
+        extends: './services/web/vite.config.ts',
+        test: {
+          name: 'web',
+          root: './services/web',
+          include: ['**/*.spec.ts'],
+          exclude: NEVER,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'int',
+          include: ['{services,libs,infra,test}/**/*.int.spec.ts'],
+          exclude: [...NEVER, 'test/{e2e,browser,abuse}/**'],
+          globalSetup: [POSTGRES],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+        },
+      },
+      ...['e2e', 'browser', 'abuse'].map((kind) => ({
+        extends: true as const,
+        test: {
+          name: kind,
+          include: [`test/${kind}/**/*.spec.ts`],
+          exclude: NEVER,
+          fileParallelism: false,
+          testTimeout: 120_000,
+          hookTimeout: 300_000,
+        },
+      })),
+    ],
+  },
+});
