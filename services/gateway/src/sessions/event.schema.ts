@@ -33,10 +33,23 @@ export const Display = z.object({
   artifact: ArtifactRef.optional(),
 });
 
-const problem = z.looseObject({ code: z.string(), title: z.string(), detail: z.object({ zh: z.string(), en: z.string() }) });
+const problem = z.looseObject({
+  code: z.string(),
+  title: z.string(),
+  detail: z.object({ zh: z.string(), en: z.string() }),
+});
 const usage = z.object({ promptTokens: z.int(), completionTokens: z.int(), steps: z.int() });
 
-/** Data of each event type. `callId` is ours; the model server's own id stays inside the turn. */
+/**
+ * Data of each event type. `callId` is ours; the model server's own id stays inside the turn.
+ *
+ * How the events of one turn follow each other:
+ * - `message.created` is a person's message. It is appended when the message is accepted, with the turn id that will answer it, also while an
+ *   earlier turn still runs: messages may come one after another before their answers do. An answer belongs after the message with its turn id.
+ * - `turn.started` begins the answer; its `messageId` names the answer from here on (no `message.created` for answers).
+ * - `message.completed` closes the answer, then exactly one of `turn.completed`, `turn.stopped`, `turn.failed`, `turn.interrupted` ends the turn.
+ *   Its text is the joined `text.delta`s of that message; a hand edit (`message.edited`) takes the place of all text before it.
+ */
 export const EVENT_DATA = {
   'message.created': z.object({
     messageId: z.string(),
@@ -46,13 +59,36 @@ export const EVENT_DATA = {
     clientMessageId: z.string().optional(),
     userId: z.string().optional(),
   }),
-  'turn.started': z.object({ model: z.string(), reason: z.string(), agentId: z.string(), scripted: z.boolean().optional(), continues: z.string().optional() }),
+  'turn.started': z.object({
+    model: z.string(),
+    reason: z.string(),
+    agentId: z.string(),
+    scripted: z.boolean().optional(),
+    /** The answer (message id) that this turn goes on writing: `messageId` is the same, new text is appended. */
+    continues: z.string().optional(),
+    /** The answer (message id) that this one takes the place of, when the person sent the question again. It is out of the conversation from here on. */
+    replaces: z.string().optional(),
+  }),
   'text.delta': z.object({ text: z.string() }),
   'reasoning.delta': z.object({ text: z.string() }),
-  'tool.call': z.object({ callId: z.string(), name: z.string(), arguments: z.record(z.string(), z.unknown()), trigger: z.string() }),
+  'tool.call': z.object({
+    callId: z.string(),
+    name: z.string(),
+    arguments: z.record(z.string(), z.unknown()),
+    trigger: z.string(),
+  }),
   'run.queued': z.object({ callId: z.string(), runId: z.string(), position: z.int().optional() }),
-  'run.started': z.object({ callId: z.string(), runId: z.string(), stage: z.enum(['preparing', 'running', 'collecting']) }),
-  'run.output': z.object({ callId: z.string(), runId: z.string(), stream: z.enum(['stdout', 'stderr']), text: z.string() }),
+  'run.started': z.object({
+    callId: z.string(),
+    runId: z.string(),
+    stage: z.enum(['preparing', 'running', 'collecting']),
+  }),
+  'run.output': z.object({
+    callId: z.string(),
+    runId: z.string(),
+    stream: z.enum(['stdout', 'stderr']),
+    text: z.string(),
+  }),
   'run.display': z.object({ callId: z.string(), runId: z.string(), display: Display }),
   'tool.result': z.object({
     callId: z.string(),
