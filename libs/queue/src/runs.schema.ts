@@ -68,6 +68,8 @@ export const RunArtifact = z.object({
   sha256: z.string(),
   width: z.int().optional(),
   height: z.int().optional(),
+  /** Made by showing a figure, not a file of the work folder; later runs do not find it among their files. */
+  shown: z.boolean().optional(),
 });
 export type RunArtifact = z.infer<typeof RunArtifact>;
 
@@ -80,13 +82,15 @@ export const RunTable = z.object({
 
 export const RunDisplay = z.object({
   mimeType: z.string(),
+  /** Title of a figure or name of a value, when it has one. */
+  name: z.string().optional(),
   text: z.string().optional(),
   table: RunTable.optional(),
   artifactId: z.string().optional(),
 });
 export type RunDisplay = z.infer<typeof RunDisplay>;
 
-/** What the executor answers: the return value of the job and the `result` entry of the run's stream. */
+/** What the executor answers: the `result` entry of the run's stream, always the last one. */
 export const RunOutcome = z.object({
   runId: z.string(),
   verdict: Verdict,
@@ -95,6 +99,8 @@ export const RunOutcome = z.object({
   stdout: z.string(),
   stderr: z.string(),
   truncated: z.object({ stdout: z.boolean(), stderr: z.boolean() }),
+  /** The exact bytes (base64) of a stream that is not UTF-8; in the text its bad bytes are shown as `\\xNN`. */
+  raw: z.object({ stdout: z.string().optional(), stderr: z.string().optional() }).optional(),
   display: z.array(RunDisplay),
   /** Uploaded and read back; `RunDisplay.artifactId` points here. */
   artifacts: z.array(RunArtifact),
@@ -132,6 +138,14 @@ export type RunStreamEntry = z.infer<typeof RunStreamEntry>;
 export const LinkRequest = z.object({ runId: z.string(), tenantId: z.string(), artifacts: z.array(RunArtifact) });
 export type LinkRequest = z.infer<typeof LinkRequest>;
 export const LinkAnswer = z.object({
-  links: z.array(z.object({ artifactId: z.string(), putUrl: z.string(), getUrl: z.string() })),
+  links: z.array(
+    z.object({
+      artifactId: z.string(),
+      putUrl: z.string(),
+      /** Sent with the PUT as they are; the signature covers them. */
+      putHeaders: z.record(z.string(), z.string()),
+      getUrl: z.string(),
+    }),
+  ),
 });
 export type LinkAnswer = z.infer<typeof LinkAnswer>;
