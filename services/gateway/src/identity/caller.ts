@@ -1,3 +1,4 @@
+import type {} from 'fastify';
 import type { Locale } from '@moli/errors';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Role } from '../database/schema.ts';

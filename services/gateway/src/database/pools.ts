@@ -1,0 +1,37 @@
+import { log } from '@moli/telemetry';
+import { Kysely, PostgresDialect } from 'kysely';
+import pg from 'pg';
+import type { Database } from './schema.ts';
+
+interface PoolOptions {
+  readonly url: string;
+  readonly name: string;
+  readonly max: number;
+  /** Schemas in which table names are looked up. */
+  readonly searchPath?: string;
+}
+
+/**
+ * A pool that survives the server's absence: broken idle connections are dropped with a log line, new ones are made on demand. Waiting for a
+ * connection ends after 5 s, so that requests fail clearly (503) while Postgres is away.
+ */
+export function makePool({ url, name, max, searchPath = 'public' }: PoolOptions): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    application_name: name,
+    max,
+    connectionTimeoutMillis: 5_000,
+    idleTimeoutMillis: 30_000,
+    // A statement that runs this long has lost its reader; the migrator uses its own connection.
+    statement_timeout: 30_000,
+    idle_in_transaction_session_timeout: 60_000,
+    keepAlive: true,
+    options: `-c search_path=${searchPath}`,
+  });
+  pool.on('error', (error) => log.warn('an idle database connection broke', { pool: name, error }));
+  return pool;
+}
+
+export function kyselyOf(pool: pg.Pool): Kysely<Database> {
+  return new Kysely<Database>({ dialect: new PostgresDialect({ pool }) });
+}

@@ -1,0 +1,88 @@
+import { mkdir } from 'node:fs/promises';
+import { FolderObjectStore, type ObjectStore } from '@moli/objects';
+import { type DynamicModule, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
+import type { Redis } from 'ioredis';
+import type pg from 'pg';
+import { AuditStore } from './audit/audit.store.ts';
+import type { GatewayConfig } from './config.ts';
+import { kyselyOf, makePool } from './database/pools.ts';
+import { TenantDb } from './database/tenant-db.ts';
+import { Metrics } from './metrics.ts';
+import { makeRedis } from './redis.ts';
+import { derivedKey } from './secrets.ts';
+import { APP_POOL, AUTH_DB, AUTH_POOL, CONFIG, LOG_DB, LOG_POOL, OBJECTS, REDIS } from './tokens.ts';
+
+async function openObjects(config: GatewayConfig): Promise<ObjectStore> {
+  await mkdir(config.objectsDir, { recursive: true, mode: 0o700 });
+  const store = new FolderObjectStore({
+    directory: config.objectsDir,
+    secret: derivedKey(config.secret, 'object links'),
+    publicUrl: config.publicUrl,
+    internalUrl: config.internalUrl ?? config.publicUrl,
+  });
+  await store.open();
+  return store;
+}
+
+function pools(config: GatewayConfig) {
+  const half = Math.max(2, Math.ceil(config.databasePoolSize / 2));
+  return [
+    {
+      provide: APP_POOL,
+      useFactory: () => makePool({ url: config.databaseUrl, name: 'moli-gateway', max: config.databasePoolSize }),
+    },
+    {
+      provide: LOG_POOL,
+      useFactory: () => makePool({ url: config.databaseLogUrl, name: 'moli-gateway-log', max: half }),
+    },
+    {
+      provide: AUTH_POOL,
+      useFactory: () =>
+        makePool({ url: config.databaseAuthUrl, name: 'moli-gateway-auth', max: half, searchPath: 'auth,public' }),
+    },
+    { provide: TenantDb, inject: [APP_POOL], useFactory: (pool: pg.Pool) => new TenantDb(kyselyOf(pool)) },
+    { provide: LOG_DB, inject: [LOG_POOL], useFactory: kyselyOf },
+    { provide: AUTH_DB, inject: [AUTH_POOL], useFactory: kyselyOf },
+  ];
+}
+
+/** What the whole gateway shares, made once: configuration, database doors, Redis, objects, audit, metrics. */
+@Module({})
+export class PlatformModule implements OnApplicationShutdown {
+  constructor(
+    @Inject(APP_POOL) private readonly appPool: pg.Pool,
+    @Inject(LOG_POOL) private readonly logPool: pg.Pool,
+    @Inject(AUTH_POOL) private readonly authPool: pg.Pool,
+    @Inject(REDIS) private readonly redis: Redis,
+  ) {}
+
+  static register(config: GatewayConfig): DynamicModule {
+    const providers = [
+      { provide: CONFIG, useValue: config },
+      ...pools(config),
+      {
+        provide: REDIS,
+        useFactory: async () => {
+          const redis = makeRedis(config.redisUrl, 'moli-gateway');
+          await redis.connect();
+          return redis;
+        },
+      },
+      { provide: OBJECTS, useFactory: () => openObjects(config) },
+      AuditStore,
+      Metrics,
+    ];
+    return {
+      module: PlatformModule,
+      global: true,
+      providers,
+      exports: providers.map((one) => ('provide' in one ? one.provide : one)),
+    };
+  }
+
+  /** After every other module has stopped using them. */
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all([this.appPool.end(), this.logPool.end(), this.authPool.end()]);
+    this.redis.disconnect();
+  }
+}
