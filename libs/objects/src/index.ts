@@ -11,6 +11,12 @@
  * - `isObjectKey(key)` and `objectKey(...segments)`.
  * - `@moli/objects/contract`: `objectStoreContract(name, makeStore)`, the suite every store passes.
  */
+export { answerLink, type LinkAnswer, type LinkRequest } from './answer-link.ts';
+export { contentDisposition } from './content-disposition.ts';
+export { acceptFileName, faultOf, type NameFault } from './file-name.ts';
+export { FolderObjectStore, type FolderObjectStoreOptions } from './folder-store.ts';
+export { LINK_PATH, type LinkGrant } from './link-signature.ts';
+export { isObjectKey, objectKey } from './object-key.ts';
 export type {
   ByteRange,
   LinkReach,
