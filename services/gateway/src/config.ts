@@ -66,6 +66,9 @@ export const GatewayConfigSchema = z.object({
     .default('./data/objects')
     .meta({ description: 'Folder that holds the bytes of files and artifacts.' }),
   uploadDir: z.string().default('./data/uploads').meta({ description: 'Folder of unfinished uploads.' }),
+  uploadExpirySeconds: integer(60, 30 * 86_400)
+    .default(86_400)
+    .meta({ description: 'Age at which an unfinished upload is removed, in seconds.' }),
   uploadMaxBytes: integer(1, 10_240 * MIB)
     .default(50 * MIB)
     .meta({ description: 'Largest file that is accepted, in bytes.' }),
