@@ -1,6 +1,6 @@
-import type {} from 'fastify';
 import type { Locale } from '@moli/errors';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type {} from 'fastify';
 import type { Role } from '../database/schema.ts';
 
 /** Who is calling. An argument of every service method that touches a tenant's data; never request scope. */

@@ -1,0 +1,28 @@
+import { RouteConfig } from '@nestjs/platform-fastify';
+import type {} from 'fastify';
+import type { Role } from '../database/schema.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** No credentials are asked for and none are looked at. */
+    public?: boolean;
+    /** Credentials are used when they are there; `request.caller` may be missing (a WebSocket whose key comes in the first frame). */
+    optionalCaller?: boolean;
+    /** Least role. Without it: viewer for GET and HEAD, member for everything that changes something. */
+    minRole?: Role;
+    /** May be reached under any Host: probes, and links that carry their own signature. */
+    anyHost?: boolean;
+  }
+}
+
+/** The handler needs no credentials. Raw Fastify routes say `config: { public: true }` instead. */
+export const Public = () => RouteConfig({ public: true });
+
+/** Answered under any Host and without credentials: probes of the machine. */
+export const Probe = () => RouteConfig({ public: true, anyHost: true });
+
+/**
+ * The least role that may call the handler. Not needed for the usual rule: reading needs a viewer, changing a member. Raw Fastify routes say
+ * `config: { minRole: … }` instead.
+ */
+export const MinRole = (minRole: Role) => RouteConfig({ minRole });
