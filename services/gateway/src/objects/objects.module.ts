@@ -1,0 +1,82 @@
+import type { Readable } from 'node:stream';
+import { AppError } from '@moli/errors';
+import { answerLink, FolderObjectStore, type ObjectStore } from '@moli/objects';
+import { Inject, Module, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { AuditStore } from '../audit/audit.store.ts';
+import { TenantDb } from '../database/tenant-db.ts';
+import { OBJECTS } from '../tokens.ts';
+
+/** Refused links that leave an audit row, at most this many a minute: a flood of forged links must not fill the table. */
+const AUDITED_A_MINUTE = 60;
+
+/** `GET|PUT /objects/{key}`: signed links of the folder store. The signature is the credential; there is no other. */
+@Module({})
+export class ObjectsModule implements OnModuleInit {
+  #window = 0;
+  #audited = 0;
+
+  constructor(
+    private readonly host: HttpAdapterHost,
+    @Inject(OBJECTS) private readonly objects: ObjectStore,
+    private readonly db: TenantDb,
+    private readonly audit: AuditStore,
+  ) {}
+
+  async onModuleInit(): Promise<void> {
+    const { objects } = this;
+    if (!(objects instanceof FolderObjectStore)) return;
+    const fastify = this.host.httpAdapter.getInstance<FastifyInstance>();
+    await fastify.register(async (scope) => {
+      scope.removeAllContentTypeParsers();
+      // The body stays a stream; the link itself bounds its size.
+      scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
+      scope.route({
+        method: ['GET', 'PUT'],
+        url: '/objects/*',
+        config: { public: true, anyHost: true },
+        exposeHeadRoute: false,
+        handler: async (request, reply) => {
+          const answer = await this.#answer(objects, request);
+          reply.status(answer.status).headers(answer.headers);
+          return reply.send(answer.body ?? null);
+        },
+      });
+    });
+  }
+
+  async #answer(objects: FolderObjectStore, request: FastifyRequest) {
+    try {
+      return await answerLink(objects, {
+        method: request.method,
+        url: request.url,
+        headers: request.headers,
+        body: (request.body as Readable | undefined) ?? request.raw,
+      });
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'link_invalid') await this.#record(request);
+      throw error;
+    }
+  }
+
+  async #record(request: FastifyRequest): Promise<void> {
+    const tenantId = /^\/objects\/(ten_[0-9a-f]{32})\//.exec(request.url)?.[1];
+    const minute = Math.floor(Date.now() / 60_000);
+    if (minute !== this.#window) {
+      this.#window = minute;
+      this.#audited = 0;
+    }
+    if (!tenantId || this.#audited >= AUDITED_A_MINUTE) return;
+    this.#audited += 1;
+    await this.db.as(tenantId, async (tx) => {
+      const known = await tx.selectFrom('tenants').select('id').where('id', '=', tenantId).executeTakeFirst();
+      if (known)
+        await this.audit.append(
+          tx,
+          { actor: 'link' },
+          { action: 'object.link', outcome: 'refused', detail: { method: request.method } },
+        );
+    });
+  }
+}
