@@ -45,6 +45,7 @@ export const ERRORS = {
   model_not_found: row(502, false, '模型服务没有这个模型', 'The model server does not have this model'),
   model_bad_answer: row(502, false, '模型服务的回答不合格式', 'The answer of the model server is not in the protocol'),
   model_refused: row(502, false, '模型服务拒绝了请求', 'The model server refused the request'),
+  model_failed: row(502, true, '模型服务出错', 'The model server failed'),
   model_overloaded: row(503, true, '模型服务繁忙', 'The model server is busy'),
   model_unreachable: row(502, true, '连不上模型服务', 'The model server cannot be reached'),
   model_cut: row(502, true, '模型的回答中途断开', 'The answer of the model was cut off'),
