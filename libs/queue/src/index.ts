@@ -1,3 +1,4 @@
+export { FAILURES, type Failure, failedOutcome, type PartialOutcome } from './failure.ts';
 export * from './keys.ts';
 export { LINKS_QUEUE, type LinksClient, openLinksClient, openLinksWorker } from './links.queue.ts';
 export {

@@ -1,0 +1,84 @@
+import { log } from '@moli/telemetry';
+import { type Runner, RunnerError, type RunnerStatus, type RunReport, type RunSink, type RunSpec } from '../runner.ts';
+import { type BoxOptions, BoxProcess } from './box.process.ts';
+import { runInSlot } from './slot.connection.ts';
+
+/** A slot that broke before user code began is replaced by another one this many times. */
+const MAX_SLOTS_TRIED = 3;
+
+/** Sandboxes of this machine: one outer box with a zygote, a single-use slot for each run. */
+export class LocalRunner implements Runner {
+  readonly name = 'local';
+  readonly slots: number;
+  readonly #box: BoxProcess;
+  #running = 0;
+
+  constructor(options: BoxOptions) {
+    this.slots = options.slots;
+    this.#box = new BoxProcess(options);
+  }
+
+  start(): void {
+    this.#box.start();
+  }
+
+  status(): RunnerStatus {
+    const { ready, reason } = this.#box;
+    return {
+      ready: ready !== null,
+      ...(ready ? {} : { reason }),
+      sandbox: ready?.strength ?? 'none',
+      slots: this.slots,
+      idle: ready ? Math.max(0, this.slots - this.#running) : 0,
+    };
+  }
+
+  async run(spec: RunSpec, sink: RunSink, signal: AbortSignal): Promise<RunReport> {
+    this.#running++;
+    try {
+      return await this.#runOnce(spec, sink, signal);
+    } finally {
+      this.#running--;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#box.stop();
+  }
+
+  async #runOnce(spec: RunSpec, sink: RunSink, signal: AbortSignal): Promise<RunReport> {
+    const since = performance.now();
+    for (let tried = 1; ; tried++) {
+      const ready = await this.#box.whenReady(spec.startBefore - Date.now(), signal);
+      if (signal.aborted) return cancelledBeforeStart(performance.now() - since, this.status().sandbox);
+      if (!ready) throw new RunnerError('sandbox_unavailable', this.#box.reason);
+      const beforeSlot = performance.now() - since;
+      try {
+        const { result, claimMs } = await runInSlot(this.#box.socketPath, spec, sink, signal);
+        const { timings, strength, ...report } = result;
+        return { ...report, timings: { ...timings, claimMs: beforeSlot + claimMs }, sandbox: strength };
+      } catch (error) {
+        if (!(error instanceof RunnerError)) throw error;
+        if (signal.aborted) return cancelledBeforeStart(performance.now() - since, this.status().sandbox);
+        if (error.fault === 'sandbox_lost' || tried === MAX_SLOTS_TRIED) throw error;
+        log.warn('a slot broke before the run began, taking another one', { run: spec.runId, error });
+        await new Promise((resolve) => setTimeout(resolve, 50 * tried));
+      }
+    }
+  }
+}
+
+/** The sandbox was cut off by the cancel, or none was taken yet: there is no report, and none is needed. */
+function cancelledBeforeStart(ms: number, sandbox: string): RunReport {
+  return {
+    verdict: 'cancelled',
+    exitCode: null,
+    signal: null,
+    error: null,
+    truncated: { stdout: false, stderr: false },
+    skipped: [],
+    usage: { wallMs: ms, cpuMs: 0, maxMemoryBytes: 0, outputBytes: 0 },
+    timings: { claimMs: 0, stageMs: 0, runMs: ms, collectMs: 0 },
+    sandbox,
+  };
+}

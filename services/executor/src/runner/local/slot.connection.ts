@@ -1,0 +1,275 @@
+import { once } from 'node:events';
+import { createConnection, type Socket } from 'node:net';
+import { z } from 'zod';
+import { type ArtifactHead, type DisplayHead, RunnerError, type RunSink, type RunSpec } from '../runner.ts';
+import { encodeFrame, type Frame, FrameDecoder, FrameError, pieces } from './frame.ts';
+
+/** Of all text and tables that one run shows. */
+const DISPLAY_BYTES = 8 * 1024 * 1024;
+/** After a cancel frame the monitor has this long to answer before the connection is cut, which ends the sandbox as well. */
+const CANCEL_GRACE_MS = 400;
+/** Beyond the deadline that the monitor keeps: collecting artifacts ends by its own bound. */
+const COLLECT_GRACE_MS = 60_000;
+
+const text = z.string();
+const ms = z.number().nonnegative();
+
+const Started = z.object({ stageMs: ms });
+
+const Display = z.object({
+  mimeType: text.max(200),
+  name: text.max(1_000).nullish(),
+  text: text.nullish(),
+  bytes: z.int().nonnegative().nullish(),
+  width: z.int().nullish(),
+  height: z.int().nullish(),
+  table: z
+    .object({
+      columns: z.array(z.object({ name: text, type: text })),
+      rows: z.array(z.array(z.union([text, z.number(), z.boolean(), z.null()]))),
+      totalRows: z.int(),
+      totalColumns: z.int(),
+    })
+    .nullish(),
+});
+
+const Artifact = z.object({
+  name: text.min(1).max(4_096),
+  bytes: z.int().nonnegative(),
+  sha256: text.regex(/^[0-9a-f]{64}$/),
+  mimeType: text.max(200),
+  width: z.int().nullish(),
+  height: z.int().nullish(),
+});
+
+const Result = z.object({
+  verdict: z.enum([
+    'ok',
+    'user_error',
+    'timeout_wall',
+    'timeout_cpu',
+    'memory_limit',
+    'pids_limit',
+    'disk_limit',
+    'output_limit',
+    'signalled',
+    'cancelled',
+    'platform_error',
+  ]),
+  exitCode: z.int().nullable(),
+  signal: text.nullable(),
+  error: z
+    .object({
+      name: text,
+      message: text,
+      line: z.int().nullable(),
+      traceback: text,
+      explanation: z.object({ zh: text, en: text }),
+    })
+    .nullable(),
+  truncated: z.object({ stdout: z.boolean(), stderr: z.boolean() }),
+  skipped: z.array(z.object({ name: text, reason: text })),
+  usage: z.object({ wallMs: ms, cpuMs: ms, maxMemoryBytes: ms, outputBytes: ms }),
+  timings: z.object({ stageMs: ms, runMs: ms, collectMs: ms }),
+  strength: text,
+});
+export type SlotResult = z.infer<typeof Result>;
+
+/** One run over one connection to the zygote: `claimMs` is the time until a slot had taken it, without staging. */
+export interface SlotRun {
+  readonly result: SlotResult;
+  readonly claimMs: number;
+}
+
+/**
+ * Sends the job and its files, feeds what comes back into the sink, and returns the result. The connection is one sandbox: it ends with it.
+ * Throws RunnerError `sandbox_unavailable` while user code has not begun, `sandbox_lost` afterwards, and whatever the sink or an input throws.
+ */
+export async function runInSlot(
+  socketPath: string,
+  spec: RunSpec,
+  sink: RunSink,
+  signal: AbortSignal,
+): Promise<SlotRun> {
+  const connectedAt = performance.now();
+  const socket = await connect(socketPath);
+  const end = (): void => void socket.destroy();
+  const watchdog = setTimeout(end, spec.startBefore - Date.now() + spec.limits.wallSeconds * 1_000 + COLLECT_GRACE_MS);
+  let cut: NodeJS.Timeout | undefined;
+  const cancel = (): void => {
+    socket.write(encodeFrame('C'));
+    cut = setTimeout(end, CANCEL_GRACE_MS);
+  };
+  signal.addEventListener('abort', cancel, { once: true });
+  let startedAt: number | null = null;
+  let stageMs = 0;
+  let inputFault: unknown;
+  const sent = send(socket, spec).catch((error: unknown) => {
+    inputFault = error;
+    end();
+  });
+  try {
+    if (signal.aborted) cancel();
+    const result = await receive(socket, sink, (started) => {
+      startedAt = performance.now();
+      stageMs = started.stageMs;
+      sink.started();
+    });
+    return { result, claimMs: Math.max(0, (startedAt ?? performance.now()) - connectedAt - stageMs) };
+  } catch (error) {
+    if (inputFault) throw inputFault;
+    if (error instanceof LostConnection) {
+      throw new RunnerError(startedAt === null ? 'sandbox_unavailable' : 'sandbox_lost', error.message, {
+        cause: error,
+      });
+    }
+    throw error;
+  } finally {
+    clearTimeout(watchdog);
+    clearTimeout(cut);
+    signal.removeEventListener('abort', cancel);
+    end();
+    await sent;
+  }
+}
+
+async function connect(path: string): Promise<Socket> {
+  const socket = createConnection({ path });
+  try {
+    await once(socket, 'connect');
+  } catch (error) {
+    throw new RunnerError('sandbox_unavailable', 'the zygote does not answer', { cause: error });
+  }
+  // Faults of the stream come out of its reader; without a listener they would end the process.
+  socket.on('error', () => {});
+  return socket;
+}
+
+/** The job frame and then the files' bytes back to back; waits whenever the other side is not reading. */
+async function send(socket: Socket, spec: RunSpec): Promise<void> {
+  const { limits, artifacts } = spec;
+  const job = {
+    runId: spec.runId,
+    code: spec.code,
+    filename: spec.filename,
+    limits: {
+      ...limits,
+      artifactBytes: artifacts.maxBytes,
+      artifactCount: artifacts.maxCount,
+      displayBytes: DISPLAY_BYTES,
+    },
+    files: spec.files.map(({ name, bytes }) => ({ name, bytes })),
+    ...(spec.locale ? { locale: spec.locale } : {}),
+  };
+  socket.write(encodeFrame('J', JSON.stringify(job)));
+  for (const file of spec.files) {
+    for await (const chunk of file.open()) {
+      for (const piece of pieces(chunk)) {
+        if (socket.destroyed) return;
+        if (!socket.write(encodeFrame('D', piece))) await drained(socket);
+      }
+    }
+  }
+}
+
+async function drained(socket: Socket): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  socket.once('drain', resolve);
+  socket.once('close', resolve);
+  await promise;
+  socket.off('drain', resolve);
+  socket.off('close', resolve);
+}
+
+/** The stream ended or broke before the result. */
+class LostConnection extends Error {}
+
+async function* frames(socket: Socket): AsyncGenerator<Frame, undefined> {
+  const decoder = new FrameDecoder();
+  try {
+    for await (const chunk of socket as AsyncIterable<Buffer>) yield* decoder.push(chunk);
+  } catch (error) {
+    if (error instanceof FrameError) throw new LostConnection('the slot broke the protocol', { cause: error });
+    throw new LostConnection('the connection to the slot broke', { cause: error });
+  }
+  return undefined;
+}
+
+async function receive(
+  socket: Socket,
+  sink: RunSink,
+  onStarted: (started: z.infer<typeof Started>) => void,
+): Promise<SlotResult> {
+  const incoming = frames(socket);
+  for (;;) {
+    const { value: frame } = await incoming.next();
+    if (!frame) throw new LostConnection('the slot closed before its result');
+    switch (frame.type) {
+      case 'S':
+        onStarted(json(Started, frame));
+        break;
+      case 'O':
+      case 'E': {
+        const wait = sink.output(frame.type === 'O' ? 'stdout' : 'stderr', frame.payload);
+        if (wait) await wait;
+        break;
+      }
+      case 'P': {
+        const head = present<DisplayHead>(json(Display, frame));
+        await withBody(incoming, head.bytes, (body) => sink.display(head, body));
+        break;
+      }
+      case 'A': {
+        const head = present<ArtifactHead>(json(Artifact, frame));
+        await withBody(incoming, head.bytes, (body) => sink.artifact(head, body as AsyncIterable<Uint8Array>));
+        break;
+      }
+      case 'R':
+        return json(Result, frame);
+      default:
+        throw new LostConnection(`the slot sent a frame of unknown type ${JSON.stringify(frame.type)}`);
+    }
+  }
+}
+
+/** Hands out the `Q` frames that follow as one body, exactly `bytes` long. */
+async function withBody(
+  incoming: AsyncGenerator<Frame, undefined>,
+  bytes: number | undefined,
+  use: (body: AsyncIterable<Uint8Array> | null) => Promise<void>,
+): Promise<void> {
+  if (bytes === undefined) return use(null);
+  let left = bytes;
+  async function* body(): AsyncGenerator<Uint8Array> {
+    while (left > 0) {
+      const { value: frame } = await incoming.next();
+      if (!frame) throw new LostConnection('the slot closed inside a body');
+      left -= frame.payload.byteLength;
+      if (frame.type !== 'Q' || left < 0) throw new LostConnection('a body is not as long as announced');
+      yield frame.payload;
+    }
+  }
+  const reader = body();
+  await use(reader);
+  for await (const _ of reader) {
+    // A sink that stopped early must not leave its rest in the stream.
+  }
+}
+
+function json<S extends z.ZodType>(schema: S, frame: Frame): z.output<S> {
+  let value: unknown;
+  try {
+    value = JSON.parse(frame.payload.toString('utf8'));
+  } catch (error) {
+    throw new LostConnection(`frame ${frame.type} is not JSON`, { cause: error });
+  }
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const where = parsed.error.issues[0]?.path.join('.') ?? '';
+  throw new LostConnection(`frame ${frame.type} is not as agreed at ${where}`);
+}
+
+/** Python says null where we leave a field out. */
+function present<T>(head: { [K in keyof T]: T[K] | null }): T {
+  return Object.fromEntries(Object.entries(head).filter(([, value]) => value !== null && value !== undefined)) as T;
+}
