@@ -103,7 +103,7 @@ export class SessionsStore {
   async reserve(tx: TenantTx, { id, nextSeq }: LockedSession, count: number, title?: string): Promise<void> {
     await tx
       .updateTable('sessions')
-      .set({ next_seq: nextSeq + count, updated_at: new Date(), ...(title === undefined ? {} : { title }) })
+      .set({ next_seq: String(nextSeq + count), updated_at: new Date(), ...(title === undefined ? {} : { title }) })
       .where('id', '=', id)
       .execute();
   }

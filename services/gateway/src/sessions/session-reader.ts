@@ -1,0 +1,138 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { log } from '@moli/telemetry';
+import type { TenantDb } from '../database/tenant-db.ts';
+import type { EventFeed } from './event-feed.ts';
+import { readEvents } from './events.store.ts';
+import { type EventLine, toLine } from './session-events.ts';
+
+/** Events fetched from Postgres at once. */
+const PAGE_EVENTS = 500;
+/** A lost last event leaves no hole in the numbers: look into Postgres this often. */
+const CHECK_MILLISECONDS = 3_000;
+/** Pause before Postgres is asked again after it did not answer. */
+const RETRY_MILLISECONDS = 1_000;
+/** Live events kept for a reader that is busy sending. Past this they are dropped and read again from Postgres: the log is the buffer. */
+const MAX_BUFFERED_EVENTS = 256;
+
+export interface ReaderSources {
+  readonly db: TenantDb;
+  readonly feed: EventFeed;
+}
+
+/**
+ * One reader of one session's log, from `after` on, without holes or repeats: first what Postgres has, then live events as long as each follows the
+ * last, and Postgres again whenever one does not. The consumer pulls; a slow one costs no memory. Ends with `session.deleted`, or when the signal
+ * aborts.
+ */
+export async function* readSession(
+  { db, feed }: ReaderSources,
+  tenantId: string,
+  sessionId: string,
+  after: number,
+  signal: AbortSignal,
+): AsyncGenerator<EventLine[]> {
+  const live = new LiveBuffer();
+  const end = await feed.listen(sessionId, (line) => live.push(line));
+  try {
+    let last = after;
+    while (!signal.aborted) {
+      if (live.mustLook) {
+        live.mustLook = false;
+        const page = await lookUp(db, tenantId, sessionId, last).catch((error: unknown) => {
+          log.warn('the session log cannot be read, trying again', { session: sessionId, error });
+          return undefined;
+        });
+        if (!page) {
+          live.mustLook = true;
+          await sleep(RETRY_MILLISECONDS, undefined, { signal }).catch(() => {});
+          continue;
+        }
+        if (page.length === PAGE_EVENTS) live.mustLook = true;
+        if (page.length > 0) {
+          last = (page.at(-1) as EventLine).seq;
+          yield page;
+          if (page.at(-1)?.type === 'session.deleted') return;
+          continue;
+        }
+      }
+      const lines = live.takeAfter(last);
+      if (lines.length > 0) {
+        last = (lines.at(-1) as EventLine).seq;
+        yield lines;
+      } else if (!live.mustLook) {
+        await live.wait(CHECK_MILLISECONDS, signal);
+      }
+    }
+  } finally {
+    end();
+  }
+}
+
+/** The next page from Postgres; a session that is gone ends with an event that exists only here. */
+async function lookUp(db: TenantDb, tenantId: string, sessionId: string, last: number): Promise<EventLine[]> {
+  return db.as(tenantId, async (tx) => {
+    const session = await tx.selectFrom('sessions').select('next_seq').where('id', '=', sessionId).executeTakeFirst();
+    if (!session) return [deletedLine(sessionId, last + 1)];
+    if (Number(session.next_seq) <= last + 1) return [];
+    return (await readEvents(tx, sessionId, last, PAGE_EVENTS)).map(toLine);
+  });
+}
+
+function deletedLine(sessionId: string, seq: number): EventLine {
+  return toLine({ seq, sessionId, type: 'session.deleted', at: new Date().toISOString(), data: {} });
+}
+
+/** Live events between arrival and sending. */
+class LiveBuffer {
+  /** Postgres has something that did not come live, or may have. */
+  mustLook = true;
+  #lines: EventLine[] = [];
+  #wake: (() => void) | undefined;
+
+  push(line: EventLine): void {
+    // The news that a session is gone has no place of its own in the log.
+    if (line.type === 'session.deleted' || this.#lines.length >= MAX_BUFFERED_EVENTS) {
+      this.#lines = [];
+      this.mustLook = true;
+    } else {
+      this.#lines.push(line);
+    }
+    this.#wake?.();
+  }
+
+  /** Buffered events that follow `last` without a hole. At a hole the rest is dropped and looked up. */
+  takeAfter(last: number): EventLine[] {
+    const taken: EventLine[] = [];
+    let next = last + 1;
+    for (const line of this.#lines) {
+      if (line.seq < next) continue;
+      if (line.seq > next) {
+        this.mustLook = true;
+        break;
+      }
+      taken.push(line);
+      next += 1;
+    }
+    this.#lines = [];
+    return taken;
+  }
+
+  /** Resolves when something came, when the time is over (then Postgres is looked at), or on abort. */
+  async wait(milliseconds: number, signal: AbortSignal): Promise<void> {
+    if (this.#lines.length > 0 || signal.aborted) return;
+    await new Promise<void>((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', done);
+        this.#wake = undefined;
+        resolve();
+      };
+      const timer = setTimeout(() => {
+        this.mustLook = true;
+        done();
+      }, milliseconds);
+      signal.addEventListener('abort', done, { once: true });
+      this.#wake = done;
+    });
+  }
+}
