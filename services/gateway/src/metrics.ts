@@ -45,7 +45,20 @@ export class Metrics {
   readonly modelRequests = this.#counter('moli_model_requests_total', 'Requests to model servers, by outcome', [
     'outcome',
   ]);
+  readonly modelFirstTokenSeconds = this.#histogram(
+    'moli_model_first_token_seconds',
+    'Time from asking a model server to the first piece of its answer',
+    [],
+    TURN_BUCKETS,
+  );
+  readonly modelErrors = this.#counter('moli_model_errors_total', 'Failed tries at model servers, by code', ['code']);
   readonly toolCalls = this.#counter('moli_tool_calls_total', 'Tool calls, by tool and outcome', ['tool', 'outcome']);
+  readonly toolSeconds = this.#histogram(
+    'moli_tool_duration_seconds',
+    'Time of one tool call',
+    ['tool'],
+    STAGE_BUCKETS,
+  );
 
   readonly runs = this.#counter('moli_runs_total', 'Settled runs, by verdict', ['verdict']);
   readonly runStageSeconds = this.#histogram(
