@@ -1,0 +1,61 @@
+import { type Arguments, portOption } from '../command-line.ts';
+import { installEverything } from '../install/everything.ts';
+import { type DataFolder, dataFolder } from '../paths.ts';
+import { print, say, step } from '../terminal.ts';
+
+/** `./moli up`: installs what is missing, builds, starts, and stays until it is stopped; with `--detach` it returns when everything is ready. */
+export async function run({ options }: Arguments): Promise<number> {
+  const started = performance.now();
+  const folder = dataFolder(options.data);
+  const wanted = portOption(options.port);
+  const host = typeof options.host === 'string' ? options.host : undefined;
+  const { python } = await installEverything({ yes: options.yes === true });
+  // From here on the packages are there.
+  const [{ readSettings, modelAdvice }, { AlreadyRunning, supervise }, { startDetached }] = await Promise.all([
+    import('../run/settings.ts'),
+    import('../run/supervise.ts'),
+    import('../run/detached.ts'),
+  ]);
+  const settings = readSettings(folder);
+  const place = {
+    folder,
+    python,
+    settings,
+    port: wanted ?? portOption(settings.MOLI_PORT) ?? 8000,
+    host: host ?? settings.MOLI_HOST ?? '127.0.0.1',
+  };
+  const seconds = () => ((performance.now() - started) / 1000).toFixed(1);
+  try {
+    if (options.detach) {
+      const ready = await step({ zh: '启动', en: 'Starting' }, () => startDetached(place));
+      announce(folder, ready.url, ready.signIn, seconds(), modelAdvice(settings));
+      return 0;
+    }
+    const running = await step({ zh: '启动', en: 'Starting' }, () => supervise(place));
+    announce(folder, running.stack.url, running.stack.signIn, seconds(), modelAdvice(settings));
+    say({ zh: '按 Ctrl+C 停止。', en: 'Ctrl+C stops it.' });
+    await running.stopped;
+    return 0;
+  } catch (error) {
+    if (!(error instanceof AlreadyRunning)) throw error;
+    say(error.text);
+    return 0;
+  }
+}
+
+function announce(
+  folder: DataFolder,
+  url: string,
+  signIn: string,
+  seconds: string,
+  advice?: { zh: string; en: string },
+): void {
+  say({
+    zh: `Moli 已就绪（${seconds} 秒）。数据目录：${folder.dir}`,
+    en: `Moli is ready (${seconds} s). Data folder: ${folder.dir}`,
+  });
+  if (advice) say(advice);
+  say({ zh: '地址，以及只能用一次的登录链接：', en: 'The address, and a sign-in link that works once:' });
+  print(url);
+  print(signIn);
+}

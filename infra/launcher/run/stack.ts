@@ -1,0 +1,177 @@
+import { mkdirSync } from 'node:fs';
+import { hostname, networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import { portHolder } from '@moli/processes';
+import { Failure } from '../failure.ts';
+import { type DataFolder, ROOT } from '../paths.ts';
+import type { Text } from '../words.ts';
+import { migrate, signInLink } from './gateway-cli.ts';
+import { LogFile } from './log-file.ts';
+import { MARK } from './orphans.ts';
+import { readSecrets, type Secrets } from './secrets.ts';
+import { nodeService, postgresService, privatePorts, redisService } from './service.ts';
+import { isModelName, pick, type Settings } from './settings.ts';
+import type { ServiceState } from './state.ts';
+import { Supervisor } from './supervisor.ts';
+
+export interface StackOptions {
+  readonly folder: DataFolder;
+  readonly host: string;
+  readonly port: number;
+  readonly python: string;
+  readonly settings: Settings;
+  readonly say: (text: Text) => void;
+  readonly changed: (states: ServiceState[], url: string) => void;
+}
+
+export interface Stack {
+  readonly url: string;
+  /** One-time link for the administrator of the first tenant. */
+  readonly signIn: string;
+  stop(): Promise<void>;
+}
+
+type Ports = Record<'postgres' | 'redis' | 'executor', number>;
+
+// A start on a slow machine after a crash may replay a long log; far over what it takes otherwise (1–3 s).
+const READY_MS = 60_000;
+// Their sum is under the 5 s in which everything has to be gone.
+const GRACE_MS = { gateway: 2_000, executor: 1_200, redis: 700, postgres: 800 };
+
+/** Starts everything on one data folder, in the order of need, and answers when all of it is ready. On failure everything is stopped again. */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const { folder } = options;
+  assertPortIsFree(options.port);
+  for (const dir of [folder.objects, folder.uploads, folder.sandbox]) mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const secrets = readSecrets(folder.secrets);
+  const ports = await privatePorts(['postgres', 'redis', 'executor']);
+  const url = options.settings.MOLI_PUBLIC_URL ?? `http://localhost:${options.port}`;
+  const supervisor = new Supervisor({ say: options.say, changed: (states) => options.changed(states, url) });
+  const log = (name: string) => new LogFile(folder.logs, name);
+  const gateway = gatewayEnv(options, secrets, ports, url);
+  try {
+    await Promise.all([
+      supervisor.start(
+        postgresService({
+          dir: folder.postgres,
+          port: ports.postgres,
+          password: secrets.postgres,
+          log: log('postgres'),
+        }),
+        GRACE_MS.postgres,
+      ),
+      supervisor.start(
+        redisService({ dir: folder.redis, port: ports.redis, password: secrets.redis, log: log('redis') }),
+        GRACE_MS.redis,
+      ),
+    ]);
+    await Promise.all([
+      supervisor.start(executorService(options, secrets, ports, log('executor')), GRACE_MS.executor),
+      migrate({ ...gateway, MOLI_DATABASE_OWNER_URL: databaseUrl('postgres', secrets.postgres, ports) }),
+    ]);
+    const [signIn] = await Promise.all([
+      signInLink(gateway),
+      supervisor.start(gatewayService(options, gateway, log('gateway')), GRACE_MS.gateway),
+    ]);
+    return { url, signIn, stop: () => supervisor.stop() };
+  } catch (error) {
+    await supervisor.stop();
+    throw error;
+  }
+}
+
+function assertPortIsFree(port: number): void {
+  const holder = portHolder(port);
+  if (!holder) return;
+  const who = holder.pid ? `${holder.command} (pid ${holder.pid})` : undefined;
+  throw new Failure({
+    zh: `端口 ${port} 已被占用${who ? `：${who}` : '（占用者属于其他用户）'}。请先停止它，或用 --port 换一个端口。`,
+    en: `Port ${port} is in use ${who ? `by ${who}` : 'by a process of another user'}. Stop it, or choose another port with --port.`,
+  });
+}
+
+function databaseUrl(role: string, password: string, ports: Ports): string {
+  return `postgres://${role}:${password}@127.0.0.1:${ports.postgres}/postgres`;
+}
+
+function redisUrl(secrets: Secrets, ports: Ports): string {
+  return `redis://:${secrets.redis}@127.0.0.1:${ports.redis}`;
+}
+
+function gatewayEnv(
+  { folder, host, port, settings }: StackOptions,
+  secrets: Secrets,
+  ports: Ports,
+  url: string,
+): Record<string, string> {
+  const everyAddress = host === '0.0.0.0' || host === '::';
+  return {
+    // Any setting of the gateway may be configured; what follows is ours to decide.
+    ...pick(
+      settings,
+      (name) => (name.startsWith('MOLI_') && !/^MOLI_(CACHE|TOOLS|SANDBOX_|EXECUTOR_)/.test(name)) || isModelName(name),
+    ),
+    [MARK]: folder.dir,
+    NODE_ENV: 'production',
+    MOLI_HOST: host,
+    MOLI_PORT: String(port),
+    MOLI_PUBLIC_URL: url,
+    MOLI_INTERNAL_URL: `http://${everyAddress ? '127.0.0.1' : host}:${port}`,
+    MOLI_ALLOWED_HOSTS: [settings.MOLI_ALLOWED_HOSTS, ...hostNames(host, port)].filter(Boolean).join(','),
+    MOLI_DATABASE_URL: databaseUrl('moli_app', secrets.app, ports),
+    MOLI_DATABASE_LOG_URL: databaseUrl('moli_log', secrets.log, ports),
+    MOLI_DATABASE_AUTH_URL: databaseUrl('moli_auth', secrets.auth, ports),
+    MOLI_REDIS_URL: redisUrl(secrets, ports),
+    MOLI_OBJECTS_DIR: folder.objects,
+    MOLI_UPLOAD_DIR: folder.uploads,
+    MOLI_SECRET: secrets.root,
+    MOLI_WEB_DIR: join(ROOT, 'services/web/dist'),
+    MOLI_SHUTDOWN_SECONDS: String(GRACE_MS.gateway / 1000),
+  };
+}
+
+/** The names under which a browser may reach us: loopback always, the machine's own addresses when it listens on them. */
+function hostNames(host: string, port: number): string[] {
+  const loopback = [`localhost:${port}`, `127.0.0.1:${port}`];
+  if (host === '127.0.0.1' || host === 'localhost') return loopback;
+  if (host !== '0.0.0.0' && host !== '::') return [...loopback, `${host}:${port}`];
+  const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  const own = addresses.map(({ family, address }) => (family === 'IPv6' ? `[${address}]` : address));
+  return [...new Set([...loopback, ...own.map((address) => `${address}:${port}`), `${hostname()}:${port}`])];
+}
+
+function gatewayService(options: StackOptions, env: Record<string, string>, log: LogFile) {
+  return nodeService({
+    name: 'gateway',
+    port: options.port,
+    main: join(ROOT, 'services/gateway/dist/main.js'),
+    env,
+    cwd: options.folder.dir,
+    log,
+    readyUrl: `${env.MOLI_INTERNAL_URL}/readyz`,
+    readyTimeoutMs: READY_MS,
+  });
+}
+
+/** The executor gets what a run needs and nothing else: no database, no model key, no root secret. */
+function executorService({ folder, python, settings }: StackOptions, secrets: Secrets, ports: Ports, log: LogFile) {
+  return nodeService({
+    name: 'executor',
+    port: ports.executor,
+    main: join(ROOT, 'services/executor/dist/main.js'),
+    env: {
+      ...pick(settings, (name) => /^MOLI_(SANDBOX_|EXECUTOR_|OTLP_|LOG_LEVEL$)/.test(name)),
+      [MARK]: folder.dir,
+      NODE_ENV: 'production',
+      MOLI_EXECUTOR_PORT: String(ports.executor),
+      MOLI_REDIS_URL: redisUrl(secrets, ports),
+      MOLI_SANDBOX_PYTHON: python,
+      MOLI_SANDBOX_DIR: join(ROOT, 'sandbox'),
+      MOLI_SANDBOX_STATE_DIR: folder.sandbox,
+    },
+    cwd: folder.dir,
+    log,
+    readyUrl: `http://127.0.0.1:${ports.executor}/readyz`,
+    readyTimeoutMs: READY_MS,
+  });
+}
