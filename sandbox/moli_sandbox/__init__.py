@@ -1,0 +1,1 @@
+"""The sandbox of Moli: the outer box, its zygote, and what runs inside a slot."""

@@ -1,0 +1,223 @@
+"""Relays one running program to its runner: output with caps, displays, deadline, memory watch, cancel, back-pressure."""
+import json
+import os
+import select
+import time
+
+from . import wire
+from .channel import ResultReader
+from .outputs import Output
+from .usage import Usage
+from .verdict import describe_end
+
+# Between two looks at memory and CPU time, in seconds.
+TICK = 0.025
+READ_BYTES = 1 << 16
+# Bytes waiting for a slow runner; above this the program is not read from, so it waits too.
+MAX_PENDING = 1 << 18
+MAX_DISPLAYS = 100
+# Longest that a program that has said its last word is read on for what lies in its pipes, in seconds.
+DRAIN_SECONDS = 1.0
+DISPLAY_FIELDS = {'mimeType': str, 'name': str, 'text': str, 'width': int, 'height': int, 'table': dict}
+
+
+class Gone(Exception):
+    """The runner closed the connection or cancelled before the program began."""
+
+
+class Relay:
+    """Follows a program until it ends or is ended. Afterwards: `result` (what the program said of itself, or None) and `reason` (why it was ended)."""
+
+    def __init__(self, slot, connection, reader, job, folders):
+        self.slot = slot
+        self.connection = connection
+        self.reader = reader
+        self.limits = job['limits']
+        self.stdout = Output('O', self.limits['outputBytes'])
+        self.stderr = Output('E', self.limits['outputBytes'])
+        input_bytes = sum((file['bytes'] + 4095) // 4096 * 4096 for file in job['files'])
+        self.usage = Usage(slot.pid, folders, slot.group, input_bytes)
+        self.channel = ResultReader(slot.nonce)
+        self.pending = bytearray()
+        self.skipped = []
+        self.displays = 0
+        self.display_bytes = 0
+        self.result = None
+        self.reason = None
+        self.ended = False
+        connection.setblocking(False)
+
+    def send(self, data):
+        """Queues bytes for the runner and sends what it takes now."""
+        self.pending += data
+        while self.pending:
+            try:
+                sent = self.connection.send(memoryview(self.pending)[:READ_BYTES])
+            except BlockingIOError:
+                return
+            except OSError as error:
+                raise Gone from error
+            del self.pending[:sent]
+
+    def flush(self, seconds):
+        """Waits until the runner has taken everything."""
+        self.connection.settimeout(seconds)
+        try:
+            self.connection.sendall(self.pending)
+        except OSError as error:
+            raise Gone from error
+        finally:
+            self.pending.clear()
+
+    def follow(self):
+        """Until the program has ended, said its result, or has to be ended. Afterwards its output is complete."""
+        poll = select.poll()
+        sources = {self.slot.stdout: self.stdout, self.slot.stderr: self.stderr, self.slot.results: None}
+        for descriptor in (*sources, self.slot.pidfd):
+            poll.register(descriptor, select.POLLIN)
+        connection = self.connection.fileno()
+        deadline = time.monotonic() + self.limits['wallSeconds']
+        paused = False
+        while self.result is None and self.reason is None and not self.ended:
+            poll.register(connection, select.POLLIN | (select.POLLOUT if self.pending else 0))
+            if paused != (len(self.pending) > MAX_PENDING):
+                paused = not paused
+                for descriptor in sources:
+                    poll.register(descriptor, 0 if paused else select.POLLIN)
+            left = deadline - time.monotonic()
+            for descriptor, events in poll.poll(max(0, min(TICK, left)) * 1000):
+                if descriptor == connection:
+                    self.hear_runner(events)
+                elif descriptor == self.slot.pidfd:
+                    self.ended = True
+                elif descriptor in sources and not self.read_source(descriptor, sources[descriptor]):
+                    poll.unregister(descriptor)
+                    del sources[descriptor]
+            self.watch(left)
+        if self.reason:
+            self.slot.kill()
+        self.drain(sources)
+        self.usage.sample()
+
+    def hear_runner(self, events):
+        if events & select.POLLIN:
+            try:
+                data = self.connection.recv(4096)
+            except BlockingIOError:
+                return
+            except OSError as error:
+                raise Gone from error
+            if not data:
+                raise Gone
+            self.reader.feed(data)
+            while frame := self.reader.take():
+                if frame[0] == 'C':
+                    self.reason = 'cancelled'
+        elif events & (select.POLLHUP | select.POLLERR):
+            raise Gone
+        if events & select.POLLOUT:
+            self.send(b'')
+
+    def read_source(self, descriptor, output):
+        """Reads a piece; False when the stream has ended."""
+        try:
+            data = os.read(descriptor, READ_BYTES)
+        except BlockingIOError:
+            return True
+        if not data:
+            return False
+        if output is not None:
+            self.send(output.take(data))
+            if output.flooded:
+                self.reason = self.reason or 'output_limit'
+        else:
+            for kind, payload in self.channel.feed(data):
+                self.take_message(kind, payload)
+        return True
+
+    def take_message(self, kind, payload):
+        """A message of the program: hostile, checked field by field."""
+        if self.result is not None:
+            return
+        if kind == 'P':
+            # What was printed before the display comes before it.
+            self.drain_now(self.slot.stdout, self.stdout)
+            self.drain_now(self.slot.stderr, self.stderr)
+            self.show(payload)
+        elif kind == 'R':
+            try:
+                value = json.loads(payload)
+            except (ValueError, RecursionError):
+                value = None
+            self.result = value if isinstance(value, dict) else {}
+
+    def show(self, payload):
+        """A display: JSON, a zero byte, then the bytes of an image if it has one."""
+        text, _, data = payload.partition(b'\0')
+        self.displays += 1
+        self.display_bytes += len(payload)
+        if self.displays > MAX_DISPLAYS or self.display_bytes > self.limits['displayBytes']:
+            if not any(item['name'] == 'display' for item in self.skipped):
+                cap = f'more than {MAX_DISPLAYS}' if self.displays > MAX_DISPLAYS else f'more than {self.limits["displayBytes"]} bytes'
+                self.skipped.append({'name': 'display', 'reason': f'{cap} shown by one run'})
+            return
+        try:
+            value = json.loads(text)
+            clean = {name: value[name] for name, kind in DISPLAY_FIELDS.items() if type(value.get(name)) is kind}
+            if 'mimeType' not in clean:
+                return
+            if data:
+                clean['bytes'] = len(data)
+            frames = wire.json_frame('P', clean)
+        except (ValueError, AttributeError, RecursionError):
+            return
+        self.send(frames)
+        for start in range(0, len(data), wire.MAX_PAYLOAD):
+            self.send(wire.frame('Q', data[start:start + wire.MAX_PAYLOAD]))
+
+    def watch(self, seconds_left):
+        """Compares what was taken with the limits."""
+        if self.reason or self.result is not None:
+            return
+        memory, cpu = self.usage.sample()
+        if seconds_left <= 0:
+            self.reason = 'timeout_wall'
+        elif cpu > self.limits['cpuSeconds']:
+            self.reason = 'timeout_cpu'
+        elif memory > self.limits['memoryBytes']:
+            self.reason = 'memory_limit'
+
+    def drain_now(self, descriptor, output):
+        """Reads what a pipe holds at this moment, up to its capacity."""
+        for _ in range(16):
+            try:
+                data = os.read(descriptor, READ_BYTES)
+            except (BlockingIOError, OSError):
+                return
+            if not data:
+                return
+            self.send(output.take(data))
+
+    def drain(self, sources):
+        """Takes the rest from the pipes. A program that still writes (a thread) is not waited for."""
+        until = time.monotonic() + DRAIN_SECONDS
+        for descriptor, output in sources.items():
+            while time.monotonic() < until and self._more(descriptor, output):
+                pass
+        for output in (self.stdout, self.stderr):
+            self.send(output.finish())
+
+    def _more(self, descriptor, output):
+        before = (self.stdout.total, self.stderr.total, self.channel.total)
+        return self.read_source(descriptor, output) and before != (self.stdout.total, self.stderr.total, self.channel.total)
+
+    def judge(self, code, usage):
+        """The verdict with its fields, once the program is dead or has said its result."""
+        self.usage.settle(usage)
+        return describe_end(self.reason, code if self.result is None else None, self.result, self)
+
+    def shown_as(self, name):
+        """Says of a saved chart that was shown already under which name, so that it is seen once."""
+        saved = (self.result or {}).get('saved')
+        shown = saved.get(name) if isinstance(saved, dict) else None
+        return {'shownAs': shown[:100]} if isinstance(shown, str) else {}

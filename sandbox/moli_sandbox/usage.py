@@ -1,0 +1,64 @@
+"""What a run has taken so far: memory, CPU time, disk. Read by the monitor every few milliseconds."""
+import os
+import time
+
+PAGE = os.sysconf('SC_PAGESIZE')
+
+
+class Usage:
+    """Watches one process. `memory_peak` in bytes, `cpu_ms` in milliseconds; `group` (cgroup) is asked when there is one."""
+
+    def __init__(self, pid, folders, group, input_bytes):
+        self.pid = pid
+        # Clock id of another process's CPU time: see CPUCLOCK_SCHED in the kernel's posix-timers.
+        self.clock = (~pid << 3) | 2
+        self.folders = folders
+        self.group = group
+        self.input_bytes = input_bytes
+        self.memory_peak = 0
+        self.cpu_ms = 0.0
+        self.cpu_base = self._cpu_seconds()
+        self.memory_base = self._resident_bytes()
+
+    def _cpu_seconds(self):
+        try:
+            return time.clock_gettime(self.clock)
+        except OSError:
+            return 0.0
+
+    def _resident_bytes(self):
+        """Anonymous memory of the process; 0 when it is gone or /proc is not there."""
+        try:
+            with open(f'/proc/{self.pid}/status', 'rb') as file:
+                for line in file:
+                    if line.startswith(b'RssAnon:'):
+                        return int(line.split()[1]) * 1024
+        except OSError:
+            pass
+        return 0
+
+    def disk_bytes(self):
+        """Bytes in the private memory file systems, the input files not counted."""
+        total = 0
+        for folder in self.folders:
+            info = os.fstatvfs(folder)
+            total += (info.f_blocks - info.f_bfree) * info.f_frsize
+        return max(0, total - self.input_bytes)
+
+    def sample(self):
+        """Takes the numbers now; returns (memory bytes, CPU seconds)."""
+        memory = max(0, self._resident_bytes() - self.memory_base) + self.disk_bytes()
+        if self.group:
+            memory = max(memory, self.group.memory_bytes() - self.input_bytes)
+        self.memory_peak = max(self.memory_peak, memory)
+        cpu = self._cpu_seconds() - self.cpu_base
+        if cpu > 0:
+            self.cpu_ms = round(cpu * 1000, 1)
+        return memory, cpu
+
+    def settle(self, usage):
+        """After the end: CPU time from the kernel's account of the dead process (`resource` usage)."""
+        if usage is not None:
+            self.cpu_ms = round(max(0.0, usage.ru_utime + usage.ru_stime - self.cpu_base) * 1000, 1)
+        if self.group:
+            self.memory_peak = max(self.memory_peak, self.group.peak_bytes() - self.input_bytes)
