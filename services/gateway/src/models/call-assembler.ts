@@ -55,9 +55,19 @@ export class CallAssembler {
       const name = this.#nameOf(slot);
       // A last frame that says the name once more and nothing else is no second call.
       const previous = this.#slots[i - 1];
-      if (!slot.id && slot.pieces.length === 0 && previous?.index === slot.index && previous && this.#nameOf(previous) === name) continue;
+      if (
+        !slot.id &&
+        slot.pieces.length === 0 &&
+        previous?.index === slot.index &&
+        previous &&
+        this.#nameOf(previous) === name
+      )
+        continue;
       if (!name) {
-        return { calls: [], fault: ambiguousError({ zh: '参数没有对应的工具名', en: 'arguments without the name of a tool' }) };
+        return {
+          calls: [],
+          fault: ambiguousError({ zh: '参数没有对应的工具名', en: 'arguments without the name of a tool' }),
+        };
       }
       const id = slot.id && !ids.has(slot.id) ? slot.id : this.#newId();
       ids.add(id);

@@ -26,7 +26,10 @@ export function readChunk(frame: unknown): Chunk {
   const delta = record(whole ? choice.message : choice.delta);
   const { text, thought } = readContent(delta.content);
   return {
-    text: text + (typeof delta.refusal === 'string' ? delta.refusal : '') + (typeof choice.text === 'string' ? choice.text : ''),
+    text:
+      text +
+      (typeof delta.refusal === 'string' ? delta.refusal : '') +
+      (typeof choice.text === 'string' ? choice.text : ''),
     // Servers in transition send both fields with the same words.
     reasoning: firstText(delta.reasoning_content, delta.reasoning) || thought,
     calls: readCalls(delta),
@@ -37,13 +40,18 @@ export function readChunk(frame: unknown): Chunk {
 }
 
 /** The error that a frame carries instead of an answer, or undefined. Shapes of OpenAI, vLLM, Ollama, DashScope. */
-export function readErrorFrame(frame: unknown): { message: string; type: string; status: number | undefined } | undefined {
+export function readErrorFrame(
+  frame: unknown,
+): { message: string; type: string; status: number | undefined } | undefined {
   const root = record(frame);
   const error = root.error;
   if (typeof error === 'string' && error !== '') return { message: error, type: '', status: undefined };
   if (error && typeof error === 'object') return describe(record(error));
   if (root.choices !== undefined) return undefined;
-  if (root.object === 'error' || (typeof root.message === 'string' && (root.code !== undefined || root.type === 'error'))) {
+  if (
+    root.object === 'error' ||
+    (typeof root.message === 'string' && (root.code !== undefined || root.type === 'error'))
+  ) {
     return describe(root);
   }
   if (typeof root.detail === 'string') return { message: root.detail, type: '', status: undefined };
@@ -90,7 +98,8 @@ function readContent(content: unknown): { text: string; thought: string } {
   for (const entry of Array.isArray(content) ? content : []) {
     const part = record(entry);
     if (typeof part.text === 'string') text += part.text;
-    else if (part.thinking !== undefined) thought += typeof part.thinking === 'string' ? part.thinking : readContent(part.thinking).text;
+    else if (part.thinking !== undefined)
+      thought += typeof part.thinking === 'string' ? part.thinking : readContent(part.thinking).text;
   }
   return { text, thought };
 }

@@ -48,10 +48,17 @@ function azureEndpoint(url: URL, path: string, query: string, model: string): En
   const shown = `${url.origin}${path}`;
   // The newer surface (/openai/v1) has no versions and takes the deployment as the model's name.
   if (/\/openai\/v1$/.test(path)) {
-    return { chatUrls: [`${url.origin}${path}/chat/completions${query}`], modelUrls: [`${url.origin}${path}/models${query}`], azure: true, shown };
+    return {
+      chatUrls: [`${url.origin}${path}/chat/completions${query}`],
+      modelUrls: [`${url.origin}${path}/models${query}`],
+      azure: true,
+      shown,
+    };
   }
   const version = query || `?api-version=${AZURE_VERSION}`;
-  const deployment = /\/openai\/deployments\/[^/]+$/.test(path) ? path : `/openai/deployments/${encodeURIComponent(model)}`;
+  const deployment = /\/openai\/deployments\/[^/]+$/.test(path)
+    ? path
+    : `/openai/deployments/${encodeURIComponent(model)}`;
   return {
     chatUrls: [`${url.origin}${deployment}/chat/completions${version}`],
     modelUrls: [`${url.origin}/openai/models${version}`],

@@ -3,7 +3,10 @@
  * back as it came; everything else is what JSON.parse gives.
  */
 interface ExactJson {
-  parse(text: string, reviver: (this: unknown, key: string, value: unknown, context: { source?: string }) => unknown): unknown;
+  parse(
+    text: string,
+    reviver: (this: unknown, key: string, value: unknown, context: { source?: string }) => unknown,
+  ): unknown;
   rawJSON(text: string): object;
   isRawJSON(value: unknown): value is { readonly rawJSON: string };
 }

@@ -97,7 +97,13 @@ export class ModelClient {
     };
     let answer: Answer;
     try {
-      answer = await request(url, { method, headers, body: body ?? null, signal: signal ?? null, dispatcher: this.#agent });
+      answer = await request(url, {
+        method,
+        headers,
+        body: body ?? null,
+        signal: signal ?? null,
+        dispatcher: this.#agent,
+      });
     } catch (thrown) {
       signal?.throwIfAborted();
       return { fault: this.faultOfTransport(thrown) };
@@ -126,7 +132,8 @@ export class ModelClient {
       };
     }
     const text = await readBounded(answer, REFUSAL_LIMIT).catch(() => '');
-    if (sniffBody(text) === 'html' && (status === 404 || status === 405)) return { fault: this.#webPage(), wrongAddress: true };
+    if (sniffBody(text) === 'html' && (status === 404 || status === 405))
+      return { fault: this.#webPage(), wrongAddress: true };
     const error = parseRefusal(text);
     const fault = errorOfRefusal({
       status,
@@ -223,8 +230,10 @@ function transportWord({ code = '' }: { code?: string }): { zh: string; en: stri
     case 'ENETUNREACH':
       return { zh: '网络不可达', en: 'the network cannot be reached' };
     default:
-      if (/CERT|SSL|TLS|SELF_SIGNED|ALTNAME|UNABLE_TO_VERIFY/.test(code)) return { zh: `证书有问题：${code}`, en: `its certificate is not accepted: ${code}` };
-      if (code === 'HPE_INVALID_CONSTANT' || code.startsWith('HPE_')) return { zh: '对方说的不是 HTTP', en: 'the other side does not speak HTTP' };
+      if (/CERT|SSL|TLS|SELF_SIGNED|ALTNAME|UNABLE_TO_VERIFY/.test(code))
+        return { zh: `证书有问题：${code}`, en: `its certificate is not accepted: ${code}` };
+      if (code === 'HPE_INVALID_CONSTANT' || code.startsWith('HPE_'))
+        return { zh: '对方说的不是 HTTP', en: 'the other side does not speak HTTP' };
       return { zh: code || '网络错误', en: code || 'network error' };
   }
 }

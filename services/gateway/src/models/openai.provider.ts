@@ -1,9 +1,18 @@
 import { AppError, type ErrorCode } from '@moli/errors';
 import type { Agent } from 'undici';
 import { newId } from '../ids.ts';
-import { cutError, modelError } from './model-error.ts';
 import { type Answer, MODEL_TIMEOUTS, ModelClient, type ModelServer, type ModelTimeouts } from './model-client.ts';
-import type { ChatOptions, ModelAnswer, ModelEvent, ModelMessage, ModelProvider, ModelTool, ModelUsage, TokenMeasure } from './provider.types.ts';
+import { cutError, modelError } from './model-error.ts';
+import type {
+  ChatOptions,
+  ModelAnswer,
+  ModelEvent,
+  ModelMessage,
+  ModelProvider,
+  ModelTool,
+  ModelUsage,
+  TokenMeasure,
+} from './provider.types.ts';
 import { type Quirks, requestBody } from './request-body.ts';
 import { SsePayloads, sniffBody } from './sse-payloads.ts';
 import { StreamAssembler } from './stream-assembler.ts';
@@ -22,7 +31,9 @@ const RETRIED: ReadonlySet<ErrorCode> = new Set(['model_overloaded', 'model_unre
 export interface ModelObserver {
   firstToken?(seconds: number): void;
   usage?(usage: ModelUsage): void;
+  /** Each failed try, also one that is tried again. */
   failed?(code: ErrorCode): void;
+  settled?(outcome: 'ok' | 'failed' | 'stopped'): void;
 }
 
 interface Options {
@@ -58,21 +69,42 @@ export class OpenAiProvider implements ModelProvider {
     tools: readonly ModelTool[],
     options: ChatOptions = {},
   ): AsyncGenerator<ModelEvent> {
+    let outcome: 'ok' | 'failed' | 'stopped' = 'stopped';
+    try {
+      for await (const event of this.#retried(messages, tools, options)) {
+        if (event.type === 'end') {
+          outcome = 'ok';
+          if (event.usage) this.#settle(messages, tools, event.usage);
+        }
+        yield event;
+      }
+    } catch (thrown) {
+      if (thrown instanceof AppError) outcome = 'failed';
+      throw thrown;
+    } finally {
+      this.#observer.settled?.(outcome);
+    }
+  }
+
+  /** Tries again while nothing was delivered and the fault may pass. */
+  async *#retried(
+    messages: readonly ModelMessage[],
+    tools: readonly ModelTool[],
+    options: ChatOptions,
+  ): AsyncGenerator<ModelEvent> {
     const started = performance.now();
     let delivered = false;
     for (let tries = 0; ; tries++) {
       try {
         for await (const event of this.#once(messages, tools, options)) {
-          if (!delivered && event.type !== 'end') this.#observer.firstToken?.((performance.now() - started) / 1000);
+          if (!delivered) this.#observer.firstToken?.((performance.now() - started) / 1000);
           delivered = true;
-          if (event.type === 'end' && event.usage) this.#settle(messages, tools, event.usage);
           yield event;
         }
         return;
-      } catch (thrown) {
+      } catch (fault) {
         options.signal?.throwIfAborted();
-        if (!(thrown instanceof AppError)) throw thrown;
-        const fault = thrown;
+        if (!(fault instanceof AppError)) throw fault;
         this.#observer.failed?.(fault.code);
         const wait = this.#waitBefore(tries, fault);
         if (delivered || wait === undefined) throw fault;
@@ -81,7 +113,11 @@ export class OpenAiProvider implements ModelProvider {
     }
   }
 
-  async chat(messages: readonly ModelMessage[], tools: readonly ModelTool[], options: ChatOptions = {}): Promise<ModelAnswer> {
+  async chat(
+    messages: readonly ModelMessage[],
+    tools: readonly ModelTool[],
+    options: ChatOptions = {},
+  ): Promise<ModelAnswer> {
     let text = '';
     let reasoning = '';
     const calls = [];
@@ -90,7 +126,14 @@ export class OpenAiProvider implements ModelProvider {
       if (event.type === 'text') text += event.text;
       else if (event.type === 'reasoning') reasoning += event.text;
       else if (event.type === 'call') calls.push(event.call);
-      else return { text, reasoning, calls, finishReason: event.finishReason, ...(event.usage ? { usage: event.usage } : {}) };
+      else
+        return {
+          text,
+          reasoning,
+          calls,
+          finishReason: event.finishReason,
+          ...(event.usage ? { usage: event.usage } : {}),
+        };
     }
     throw cutError();
   }
@@ -105,7 +148,7 @@ export class OpenAiProvider implements ModelProvider {
 
   #settle(messages: readonly ModelMessage[], tools: readonly ModelTool[], usage: ModelUsage): void {
     this.#observer.usage?.(usage);
-    void this.#counter.learn(messages, tools, usage.promptTokens);
+    void this.#counter.learn(messages, tools, usage.promptTokens).catch(() => {});
   }
 
   /** Milliseconds until the next try, or undefined when there is none. */
@@ -117,7 +160,11 @@ export class OpenAiProvider implements ModelProvider {
     return Math.max(asked * 1000, base * (0.5 + Math.random()));
   }
 
-  async *#once(messages: readonly ModelMessage[], tools: readonly ModelTool[], options: ChatOptions): AsyncGenerator<ModelEvent> {
+  async *#once(
+    messages: readonly ModelMessage[],
+    tools: readonly ModelTool[],
+    options: ChatOptions,
+  ): AsyncGenerator<ModelEvent> {
     const answer = await this.#open(messages, tools, options);
     const assembler = new StreamAssembler({ offered: tools.map((tool) => tool.name), newId: () => newId('call') });
     let broken: unknown;
@@ -134,14 +181,17 @@ export class OpenAiProvider implements ModelProvider {
     }
     const { events, fault } = assembler.finish();
     yield* events;
-    if (fault) throw broken !== undefined && fault.code === 'model_cut' ? this.#faultOfBreak(broken) : this.#cleaned(fault);
+    if (fault)
+      throw broken !== undefined && fault.code === 'model_cut' ? this.#faultOfBreak(broken) : this.#cleaned(fault);
   }
 
   /** An error's words may repeat the key that was sent. */
   #cleaned(fault: AppError): AppError {
     const words = fault.fields.serverMessage;
     if (typeof words !== 'string' || this.client.scrub(words) === words) return fault;
-    return modelError(fault.code, this.client.scrub(fault.detail.zh), this.client.scrub(fault.detail.en), { cause: fault });
+    return modelError(fault.code, this.client.scrub(fault.detail.zh), this.client.scrub(fault.detail.en), {
+      cause: fault,
+    });
   }
 
   #faultOfBreak(thrown: unknown): AppError {
@@ -175,7 +225,10 @@ export class OpenAiProvider implements ModelProvider {
       this.#quirks.noStreamOptions = true;
       return true;
     }
-    if (/max_tokens|max_completion_tokens/.test(serverMessage) && /unsupported|not supported|unrecognized|unknown|extra/i.test(serverMessage)) {
+    if (
+      /max_tokens|max_completion_tokens/.test(serverMessage) &&
+      /unsupported|not supported|unrecognized|unknown|extra/i.test(serverMessage)
+    ) {
       this.#quirks.swapMaxTokens = !this.#quirks.swapMaxTokens;
       return true;
     }
@@ -201,7 +254,8 @@ export class OpenAiProvider implements ModelProvider {
     }
     if (kind === 'json') yield this.#whole(Buffer.concat(head).toString('utf8'), assembler);
     // A frame without its blank line counts when it is whole; half a frame is a cut.
-    else for (const payload of payloads.end()) if (payload === '[DONE]' || isJson(payload)) yield assembler.push(payload);
+    else
+      for (const payload of payloads.end()) if (payload === '[DONE]' || isJson(payload)) yield assembler.push(payload);
   }
 
   #whole(text: string, assembler: StreamAssembler): ModelEvent[] {

@@ -74,7 +74,11 @@ export interface TokenMeasure {
  * that had already arrived; nothing is tried again once an event was delivered.
  */
 export interface ModelProvider {
-  streamChat(messages: readonly ModelMessage[], tools: readonly ModelTool[], options?: ChatOptions): AsyncIterable<ModelEvent>;
+  streamChat(
+    messages: readonly ModelMessage[],
+    tools: readonly ModelTool[],
+    options?: ChatOptions,
+  ): AsyncIterable<ModelEvent>;
   chat(messages: readonly ModelMessage[], tools: readonly ModelTool[], options?: ChatOptions): Promise<ModelAnswer>;
   countTokens(messages: readonly ModelMessage[], tools: readonly ModelTool[]): Promise<number>;
   measure(messages: readonly ModelMessage[], tools: readonly ModelTool[]): Promise<TokenMeasure>;

@@ -38,7 +38,10 @@ export function openAiFunction(tool: ModelTool): {
   type: 'function';
   function: { name: string; description: string; parameters: ModelTool['parameters'] };
 } {
-  return { type: 'function', function: { name: tool.name, description: tool.description, parameters: tool.parameters } };
+  return {
+    type: 'function',
+    function: { name: tool.name, description: tool.description, parameters: tool.parameters },
+  };
 }
 
 function wireMessages(model: string, messages: readonly ModelMessage[]): object[] {

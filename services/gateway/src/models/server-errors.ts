@@ -16,13 +16,16 @@ export interface ServerRefusal {
 /** How OpenAI, vLLM, Ollama, llama.cpp, DeepSeek, DashScope, Zhipu and Moonshot say that a request is too long. */
 const OVERFLOW =
   /context[_ ](length|window|size)|maximum (context|model) len|max_model_len|longer than the (maximum|model)|exceeds? (the )?(available )?(context|maximum)|too many (input )?tokens|prompt is too long|(input|prompt|range of input) length|reduce the length|token.{0,20}超|超.{0,12}(长度|token|上下文)|string_above_max/i;
-const AUTH = /(api|access)[-_ ]?key|invalid_authentication|unauthori[sz]ed|authentication|permission_denied|密钥|身份验证|令牌/i;
+const AUTH =
+  /(api|access)[-_ ]?key|invalid_authentication|unauthori[sz]ed|authentication|permission_denied|密钥|身份验证|令牌/i;
 const NO_MODEL =
   /model[_ ]?not[_ ]?(found|exist|available|supported)|model .{0,120}(does ?n[o']t exist|not found|not exist|is not available|is not a valid)|no such model|unknown model|invalid model|try pulling it|deploymentnotfound|模型不存在|InvalidEndpointOrModel/i;
 const FILTERED =
   /content[_ ]?(filter|policy|management)|data_inspection|inappropriate content|sensitive|safety system|moderation|内容安全|敏感|违规/i;
-const NO_MONEY = /insufficient[_ ](quota|balance|user_quota)|balance|billing|arrear|exceeded your current quota|余额|欠费/i;
-const NO_TOOLS = /(does not|doesn't|not) support (tool|function)|tool[-_ ]call(ing|s)? (is |are )?not (supported|enabled)|tool choice requires|--enable-auto-tool-choice/i;
+const NO_MONEY =
+  /insufficient[_ ](quota|balance|user_quota)|balance|billing|arrear|exceeded your current quota|余额|欠费/i;
+const NO_TOOLS =
+  /(does not|doesn't|not) support (tool|function)|tool[-_ ]call(ing|s)? (is |are )?not (supported|enabled)|tool choice requires|--enable-auto-tool-choice/i;
 
 /** An error frame inside a stream that had begun with 200. */
 export const errorOfFrame = (error: { message: string; type: string; status: number | undefined }): AppError =>
@@ -90,7 +93,9 @@ export function errorOfRefusal(refusal: ServerRefusal): AppError {
     return say(
       'model_overloaded',
       wait ? `模型服务限制了请求频率，请在 ${wait} 秒后重试。` : '模型服务限制了请求频率，请稍后重试。',
-      wait ? `The model server limits how often it may be asked; try again in ${wait} s.` : 'The model server limits how often it may be asked; try again later.',
+      wait
+        ? `The model server limits how often it may be asked; try again in ${wait} s.`
+        : 'The model server limits how often it may be asked; try again later.',
     );
   }
   if (status === 404 || status === 405) {

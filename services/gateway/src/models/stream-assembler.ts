@@ -21,7 +21,6 @@ interface Options {
 export class StreamAssembler {
   readonly #splitter: TextSplitter;
   readonly #calls: CallAssembler;
-  readonly #offered: readonly string[];
   readonly #newId: () => string;
   readonly #text = new WellFormed('text');
   readonly #reasoning = new WellFormed('reasoning');
@@ -38,7 +37,6 @@ export class StreamAssembler {
   constructor({ offered, newId }: Options) {
     this.#splitter = new TextSplitter(offered);
     this.#calls = new CallAssembler(offered, newId);
-    this.#offered = offered;
     this.#newId = newId;
   }
 
@@ -109,9 +107,14 @@ export class StreamAssembler {
     const assembled = this.#calls.finish();
     if (assembled.fault) return { events, fault: assembled.fault };
     const calls = this.#withInline(assembled.calls, tail.calls);
-    if (!this.#said && calls.length === 0) return { events, fault: emptyError(this.#thought, this.#reason(0) === 'length') };
+    if (!this.#said && calls.length === 0)
+      return { events, fault: emptyError(this.#thought, this.#reason(0) === 'length') };
     for (const call of calls) events.push({ type: 'call', call });
-    events.push({ type: 'end', finishReason: this.#reason(calls.length), ...(this.#usage ? { usage: this.#usage } : {}) });
+    events.push({
+      type: 'end',
+      finishReason: this.#reason(calls.length),
+      ...(this.#usage ? { usage: this.#usage } : {}),
+    });
     return { events };
   }
 
@@ -204,7 +207,11 @@ function faultOfFinish(finish: string | undefined): AppError | undefined {
         'The content filter of the model server stopped this answer. Put the question differently, or leave the sensitive part out.',
       );
     case 'insufficient_system_resource':
-      return modelError('model_overloaded', '模型服务资源不足，中止了回答。请稍后再试。', 'The model server ran out of resources and stopped the answer. Try again later.');
+      return modelError(
+        'model_overloaded',
+        '模型服务资源不足，中止了回答。请稍后再试。',
+        'The model server ran out of resources and stopped the answer. Try again later.',
+      );
     case 'error':
     case 'abort':
     case 'network_error':

@@ -35,7 +35,8 @@ export class TextSplitter {
     const held = this.#held;
     this.#held = '';
     if (held === '') return { events: [], calls: [] };
-    if (this.#state === 'think') return { events: [{ type: 'reasoning', text: held.trimEnd() }].filter(filled) as ModelEvent[], calls: [] };
+    if (this.#state === 'think')
+      return { events: [{ type: 'reasoning', text: held.trimEnd() }].filter(filled) as ModelEvent[], calls: [] };
     if (this.#state === 'inline') {
       if (cut) return { events: [], calls: [] };
       const reading = readInlineCalls(held, this.#offered, true);
@@ -151,7 +152,8 @@ class LineTracker {
     if (mark) {
       const [, fence = '', rest = ''] = mark;
       if (this.#fence === '') this.#fence = fence;
-      else if (fence[0] === this.#fence[0] && fence.length >= this.#fence.length && rest.trim() === '') this.#fence = '';
+      else if (fence[0] === this.#fence[0] && fence.length >= this.#fence.length && rest.trim() === '')
+        this.#fence = '';
     }
     this.#line = '';
   }

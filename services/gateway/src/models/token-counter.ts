@@ -71,7 +71,10 @@ export class TokenCounter {
   async learn(messages: readonly ModelMessage[], tools: readonly ModelTool[], promptTokens: number): Promise<void> {
     if (this.#exact || promptTokens <= 0) return;
     const { countTokens } = await loadEncoding();
-    const raw = messages.reduce((sum, m) => sum + this.#ofMessage(m, countTokens), BASE + this.#ofTools(tools, countTokens));
+    const raw = messages.reduce(
+      (sum, m) => sum + this.#ofMessage(m, countTokens),
+      BASE + this.#ofTools(tools, countTokens),
+    );
     const ratio = promptTokens / raw;
     if (raw < 50 || ratio < 0.5 || ratio > 3) return;
     this.#ratios.push(ratio);

@@ -25,7 +25,10 @@ const validators = new WeakMap<object, ValidateFunction>();
  * Arguments as the handler may use them, or each fault with its place. Repaired is only the shape (a number in a string, an object as
  * JSON text, null for an optional field, a field that the tool does not have); never the meaning.
  */
-export function checkArguments(raw: string | object, tool: Pick<ToolDefinition, 'parameters' | 'codeArgument'>): CheckedArguments {
+export function checkArguments(
+  raw: string | object,
+  tool: Pick<ToolDefinition, 'parameters' | 'codeArgument'>,
+): CheckedArguments {
   const read = readArgumentsText(raw, tool.codeArgument);
   if ('fault' in read) return { issues: [{ path: '', message: read.fault }] };
   const schema = tool.parameters as Schema;

@@ -34,4 +34,5 @@ export class ToolRegistry {
 }
 
 /** Tools in the form of OpenAI's function calling. */
-export const openAiTools = (tools: readonly ToolDefinition[]): ReturnType<typeof openAiFunction>[] => tools.map(openAiFunction);
+export const openAiTools = (tools: readonly ToolDefinition[]): ReturnType<typeof openAiFunction>[] =>
+  tools.map(openAiFunction);
