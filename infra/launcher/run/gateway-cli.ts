@@ -4,24 +4,18 @@ import { ROOT } from '../paths.ts';
 
 type Env = Readonly<Record<string, string>>;
 
-const MAIN = join(ROOT, 'services/gateway/dist/main.js');
-
-/** Brings the database to the schema of this version; makes the roles at the first time. */
-export async function migrate(env: Env): Promise<void> {
-  await runCommand(process.execPath, [MAIN, 'migrate'], {
-    env,
-    failure: {
-      zh: '数据库没有升级成功，所以没有启动。',
-      en: 'The database could not be brought to this version, so nothing was started.',
+/** Runs a command of the gateway to its end; answers what it printed. Its messages come out with a failure. */
+export async function gatewayCommand(env: Env, args: readonly string[]): Promise<string> {
+  const output = await runCommand(
+    process.execPath,
+    ['--enable-source-maps', join(ROOT, 'services/gateway/dist/main.js'), ...args],
+    {
+      env,
+      failure: {
+        zh: `「${args.slice(0, 2).join(' ')}」没有成功。`,
+        en: `"${args.slice(0, 2).join(' ')}" did not work.`,
+      },
     },
-  });
-}
-
-/** A one-time link for the administrator; the first call makes tenant, administrator and agent. */
-export async function signInLink(env: Env): Promise<string> {
-  const output = await runCommand(process.execPath, [MAIN, 'sign-in-link'], {
-    env,
-    failure: { zh: '没有得到登录链接。', en: 'No sign-in link could be made.' },
-  });
-  return output.trim().split('\n').at(-1) ?? '';
+  );
+  return output.trim();
 }

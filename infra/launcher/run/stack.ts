@@ -5,13 +5,13 @@ import { portHolder } from '@moli/processes';
 import { Failure } from '../failure.ts';
 import { type DataFolder, ROOT } from '../paths.ts';
 import type { Text } from '../words.ts';
-import { migrate, signInLink } from './gateway-cli.ts';
+import { gatewayCommand } from './gateway-cli.ts';
 import { LogFile } from './log-file.ts';
 import { MARK } from './orphans.ts';
 import { readSecrets, type Secrets } from './secrets.ts';
 import { nodeService, postgresService, privatePorts, redisService } from './service.ts';
 import { isModelName, pick, type Settings } from './settings.ts';
-import type { ServiceState } from './state.ts';
+import type { ServiceState, State } from './state.ts';
 import { Supervisor } from './supervisor.ts';
 
 export interface StackOptions {
@@ -67,10 +67,12 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     ]);
     await Promise.all([
       supervisor.start(executorService(options, secrets, ports, log('executor')), GRACE_MS.executor),
-      migrate({ ...gateway, MOLI_DATABASE_OWNER_URL: databaseUrl('postgres', secrets.postgres, ports) }),
+      gatewayCommand({ ...gateway, MOLI_DATABASE_OWNER_URL: databaseUrl('postgres', secrets.postgres, ports) }, [
+        'migrate',
+      ]),
     ]);
     const [signIn] = await Promise.all([
-      signInLink(gateway),
+      gatewayCommand(gateway, ['sign-in-link']),
       supervisor.start(gatewayService(options, gateway, log('gateway')), GRACE_MS.gateway),
     ]);
     return { url, signIn, stop: () => supervisor.stop() };
@@ -78,6 +80,18 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     await supervisor.stop();
     throw error;
   }
+}
+
+/** The environment of the gateway of a running stack, for its commands. */
+export function gatewayEnvOf(folder: DataFolder, settings: Settings, state: State): Record<string, string> {
+  const port = (name: string) => state.services.find((service) => service.name === name)?.port ?? 0;
+  const ports = { postgres: port('postgres'), redis: port('redis'), executor: port('executor') };
+  return gatewayEnv(
+    { folder, host: '127.0.0.1', port: state.port, settings },
+    readSecrets(folder.secrets),
+    ports,
+    state.url,
+  );
 }
 
 function assertPortIsFree(port: number): void {
@@ -99,7 +113,7 @@ function redisUrl(secrets: Secrets, ports: Ports): string {
 }
 
 function gatewayEnv(
-  { folder, host, port, settings }: StackOptions,
+  { folder, host, port, settings }: Pick<StackOptions, 'folder' | 'host' | 'port' | 'settings'>,
   secrets: Secrets,
   ports: Ports,
   url: string,

@@ -1,0 +1,33 @@
+import { existsSync } from 'node:fs';
+import type { Arguments } from '../command-line.ts';
+import { Failure } from '../failure.ts';
+import { packagesAreCurrent } from '../install/packages.ts';
+import { dataFolder } from '../paths.ts';
+import { print } from '../terminal.ts';
+
+/**
+ * `key create`, `tenant create`, `user invite`: commands of the gateway against the running database. Results go to standard output alone, so
+ * that `key=$(./moli key create)` works.
+ */
+export async function run({ command, rest, options }: Arguments): Promise<number> {
+  const folder = dataFolder(options.data);
+  const notRunning = new Failure({
+    zh: `Moli 没有在 ${folder.dir} 上运行。请先运行 ./moli up --detach。`,
+    en: `Moli is not running on ${folder.dir}. Run ./moli up --detach first.`,
+  });
+  if (!existsSync(folder.state) || !packagesAreCurrent()) throw notRunning;
+  const [{ gatewayCommand }, { holderOf, readState }, { readSettings }, { gatewayEnvOf }] = await Promise.all([
+    import('../run/gateway-cli.ts'),
+    import('../run/state.ts'),
+    import('../run/settings.ts'),
+    import('../run/stack.ts'),
+  ]);
+  const state = holderOf(folder) ? readState(folder) : undefined;
+  if (!state) throw notRunning;
+  const args = [...command.split(' '), ...rest];
+  for (const name of ['tenant', 'user', 'name', 'role']) {
+    if (typeof options[name] === 'string') args.push(`--${name}`, options[name]);
+  }
+  print(await gatewayCommand(gatewayEnvOf(folder, readSettings(folder), state), args));
+  return 0;
+}
