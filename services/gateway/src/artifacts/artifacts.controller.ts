@@ -1,0 +1,58 @@
+import { contentDisposition } from '@moli/objects';
+import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, Res, StreamableFile } from '@nestjs/common';
+import { ApiResponse } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import type { z } from 'zod';
+import { type Caller, CurrentCaller } from '../identity/caller.ts';
+import { ArtifactId, ArtifactLink, ArtifactLinkRequest, ContentQuery } from './artifacts.schema.ts';
+import { ArtifactsService } from './artifacts.service.ts';
+
+/** Shown in the page itself; SVG is not among them, since it can carry script. */
+const IMAGES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/bmp']);
+
+/** A page that a run made may run its own inline script, in an origin of its own, and reach nothing. */
+const HTML_POLICY =
+  "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:";
+const FILE_POLICY = "sandbox; default-src 'none'";
+
+@Controller('v1/artifacts')
+export class ArtifactsController {
+  constructor(@Inject(ArtifactsService) private readonly artifacts: ArtifactsService) {}
+
+  /** The bytes. Images are shown in place, HTML in a sealed frame, everything else is downloaded; `?download=1` downloads all. */
+  @Get(':id/content')
+  async getArtifactContent(
+    @CurrentCaller() caller: Caller,
+    @Param('id', { schema: ArtifactId }) id: string,
+    @Query({ schema: ContentQuery }) query: z.infer<typeof ContentQuery>,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<StreamableFile> {
+    const { artifact, object } = await this.artifacts.open(caller, id);
+    const html = artifact.mime_type === 'text/html';
+    const inline = query.download !== '1' && (html || IMAGES.has(artifact.mime_type));
+    reply.headers({
+      'content-security-policy': html ? HTML_POLICY : FILE_POLICY,
+      'x-content-type-options': 'nosniff',
+      // The content of an id never changes.
+      'cache-control': 'private, max-age=3600, immutable',
+      // The workbench frames HTML of a run; nobody else may.
+      'x-frame-options': 'SAMEORIGIN',
+    });
+    return new StreamableFile(object.stream, {
+      type: html ? 'text/html; charset=utf-8' : artifact.mime_type,
+      disposition: contentDisposition(artifact.name, inline ? 'inline' : 'attachment'),
+      length: artifact.bytes,
+    });
+  }
+
+  @Post(':id/token')
+  @HttpCode(200)
+  @ApiResponse({ status: 200, standardSchema: ArtifactLink })
+  async signArtifact(
+    @CurrentCaller() caller: Caller,
+    @Param('id', { schema: ArtifactId }) id: string,
+    @Body({ schema: ArtifactLinkRequest }) body: z.infer<typeof ArtifactLinkRequest>,
+  ): Promise<z.infer<typeof ArtifactLink>> {
+    return this.artifacts.sign(caller, id, body.expiresInSeconds);
+  }
+}

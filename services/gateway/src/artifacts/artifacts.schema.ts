@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { isId } from '../ids.ts';
+
+export const ArtifactId = z.string().refine((id) => isId('art', id), { error: 'not an artifact id' });
+
+/** A file that a run made, as lists of a session show it. */
+export const SessionArtifact = z
+  .object({
+    id: ArtifactId,
+    name: z.string(),
+    mimeType: z.string(),
+    bytes: z.int(),
+    sha256: z.string(),
+    width: z.int().optional(),
+    height: z.int().optional(),
+    runId: z.string(),
+    createdAt: z.iso.datetime(),
+  })
+  .meta({ id: 'SessionArtifact' });
+export type SessionArtifact = z.infer<typeof SessionArtifact>;
+
+export const ContentQuery = z.strictObject({ download: z.enum(['0', '1']).optional() });
+
+/** A link lives an hour unless asked otherwise, a day at most. */
+export const ArtifactLinkRequest = z
+  .strictObject({ expiresInSeconds: z.int().min(1).max(86_400).default(3600) })
+  .meta({ id: 'ArtifactLinkRequest' });
+export const ArtifactLink = z.object({ url: z.string(), expiresAt: z.iso.datetime() }).meta({ id: 'ArtifactLink' });
