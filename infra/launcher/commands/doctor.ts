@@ -8,15 +8,8 @@ import { CHROMIUM, REQUIREMENTS, systemName } from '../install/system.ts';
 import { type DataFolder, dataFolder } from '../paths.ts';
 import { print } from '../terminal.ts';
 import { inWords, type Text } from '../words.ts';
+import type { Finding } from './finding.ts';
 import { probeSandbox } from './sandbox-probe.ts';
-
-export interface Finding {
-  readonly name: string;
-  /** `missing` stops the main job; `advice` does not. */
-  readonly level: 'ok' | 'advice' | 'missing';
-  readonly found: Text;
-  readonly todo?: Text;
-}
 
 const BY_UP: Text = { zh: './moli up 会自动完成', en: './moli up does it' };
 const MARK = { ok: '✓', advice: '!', missing: '✗' };
