@@ -46,6 +46,11 @@ function pools(config: GatewayConfig) {
   ];
 }
 
+export interface PlatformOptions {
+  /** Makes the parts without opening anything: enough to describe the routes. */
+  readonly offline?: boolean;
+}
+
 /** What the whole gateway shares, made once: configuration, database doors, Redis, objects, audit, metrics. */
 @Module({})
 export class PlatformModule implements OnApplicationShutdown {
@@ -56,7 +61,7 @@ export class PlatformModule implements OnApplicationShutdown {
     @Inject(REDIS) private readonly redis: Redis,
   ) {}
 
-  static register(config: GatewayConfig): DynamicModule {
+  static register(config: GatewayConfig, { offline = false }: PlatformOptions = {}): DynamicModule {
     const providers = [
       { provide: CONFIG, useValue: config },
       ...pools(config),
@@ -64,11 +69,11 @@ export class PlatformModule implements OnApplicationShutdown {
         provide: REDIS,
         useFactory: async () => {
           const redis = makeRedis(config.redisUrl, 'moli-gateway');
-          await redis.connect();
+          if (!offline) await redis.connect();
           return redis;
         },
       },
-      { provide: OBJECTS, useFactory: () => openObjects(config) },
+      { provide: OBJECTS, useFactory: () => (offline ? null : openObjects(config)) },
       AuditStore,
       Metrics,
     ];

@@ -36,7 +36,7 @@ export const ACCESS: Readonly<Record<keyof Database, TableAccess>> = {
   api_keys: {
     tenantColumn: 'tenant_id',
     app: ALL,
-    auth: { select: ['tenant_id', 'id', 'user_id', 'hash', 'revoked_at', 'last_used_at'] },
+    auth: { select: ['tenant_id', 'id', 'user_id', 'role', 'hash', 'revoked_at', 'last_used_at'] },
   },
   model_configs: { tenantColumn: 'tenant_id', app: ALL },
   agents: { tenantColumn: 'tenant_id', app: ALL },

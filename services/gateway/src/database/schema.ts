@@ -27,6 +27,7 @@ export interface Database {
   api_keys: Owned & {
     id: string;
     user_id: string | null;
+    role: Role;
     name: string;
     hash: Buffer;
     prefix: string;

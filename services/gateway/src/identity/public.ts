@@ -1,4 +1,6 @@
+import { applyDecorators } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
+import { ApiExtension } from '@nestjs/swagger';
 import type {} from 'fastify';
 import type { Role } from '../database/schema.ts';
 
@@ -15,11 +17,15 @@ declare module 'fastify' {
   }
 }
 
+/** Marks a handler of the OpenAPI document as open. */
+export const PUBLIC_EXTENSION = 'x-public';
+
 /** The handler needs no credentials. Raw Fastify routes say `config: { public: true }` instead. */
-export const Public = () => RouteConfig({ public: true });
+export const Public = () => applyDecorators(RouteConfig({ public: true }), ApiExtension(PUBLIC_EXTENSION, true));
 
 /** Answered under any Host and without credentials: probes of the machine. */
-export const Probe = () => RouteConfig({ public: true, anyHost: true });
+export const Probe = () =>
+  applyDecorators(RouteConfig({ public: true, anyHost: true }), ApiExtension(PUBLIC_EXTENSION, true));
 
 /**
  * The least role that may call the handler. Not needed for the usual rule: reading needs a viewer, changing a member. Raw Fastify routes say

@@ -32,6 +32,8 @@ create table api_keys (
   tenant_id text not null default current_setting('app.tenant_id') references tenants (id) on delete cascade,
   id text not null,
   user_id text,
+  -- What the key may do at most; a key of a person never does more than that person.
+  role text not null check (role in ('owner', 'admin', 'member', 'viewer')),
   name text not null,
   hash bytea not null unique,
   prefix text not null,

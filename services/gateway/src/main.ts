@@ -1,0 +1,32 @@
+import 'reflect-metadata';
+import { ConfigError } from '@moli/config';
+import { AppError, type Locale } from '@moli/errors';
+import { configureLog, log, withoutSecrets } from '@moli/telemetry';
+import { terminalLocale, UsageError } from './commands/arguments.ts';
+import { runCommand } from './commands/commands.ts';
+import { readGatewayConfig } from './config.ts';
+import { serve } from './serve.ts';
+
+/** Exit codes: 1 failed, 2 wrong usage or configuration. */
+function explain(error: unknown, locale: Locale): { text: string; code: number } {
+  if (error instanceof UsageError || error instanceof ConfigError) return { text: error.detail[locale], code: 2 };
+  if (error instanceof AppError) return { text: error.detail[locale], code: 1 };
+  const message = withoutSecrets(error instanceof Error ? error.message : String(error));
+  return { text: locale === 'zh' ? `失败：${message}` : `Failed: ${message}`, code: 1 };
+}
+
+const [, , ...argv] = process.argv;
+try {
+  if (argv.length > 0) {
+    await runCommand(argv);
+    process.exit(0);
+  }
+  const config = readGatewayConfig(process.env);
+  configureLog({ service: 'gateway', level: config.logLevel });
+  await serve(config);
+} catch (error) {
+  const { text, code } = explain(error, terminalLocale(process.env));
+  if (argv.length === 0) log.error('the gateway did not start', { error });
+  process.stderr.write(`${text}\n`);
+  process.exit(code);
+}
