@@ -28,6 +28,8 @@ export const TableDisplay = z.object({
 /** One thing that a program showed, in order: text, a table, or a reference to an artifact (image, HTML). */
 export const Display = z.object({
   mimeType: z.string(),
+  /** Title of a figure or name of a value, when it has one. */
+  name: z.string().optional(),
   text: z.string().optional(),
   table: TableDisplay.optional(),
   artifact: ArtifactRef.optional(),

@@ -1,0 +1,119 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { log } from '@moli/telemetry';
+import { Inject, Injectable } from '@nestjs/common';
+import { TenantDb } from '../database/tenant-db.ts';
+import type { HeldSession, LogWriter } from '../sessions/log-writer.ts';
+import { SessionLog } from '../sessions/session-log.ts';
+import { SessionsStore } from '../sessions/sessions.store.ts';
+import { InputsStore } from './inputs.store.ts';
+import { TurnCut } from './turn-cut.ts';
+import type { TurnInput } from './turn-input.ts';
+import { TurnLoop } from './turn-loop.ts';
+
+/** Running turns get this long to end by themselves when the gateway stops. */
+const GRACE_MILLISECONDS = 1_500;
+/** How long a held session waits for a database that does not answer; after that the sweep takes it. */
+const GIVE_UP_MILLISECONDS = 60_000;
+const RETRY_MILLISECONDS = 500;
+
+/** A session that this process holds, and the turn that runs in it. */
+interface Work {
+  readonly writer: LogWriter;
+  cut: AbortController | undefined;
+  /** Asked for before the turn began. */
+  early: TurnCut | undefined;
+  done: Promise<void>;
+}
+
+/** Works off the accepted inputs of the sessions that this process holds: in each session one turn after another, in the order of acceptance. */
+@Injectable()
+export class TurnRunner {
+  readonly #work = new Map<string, Work>();
+  #stopping = false;
+
+  constructor(
+    @Inject(TenantDb) private readonly db: TenantDb,
+    @Inject(SessionsStore) private readonly sessions: SessionsStore,
+    @Inject(InputsStore) private readonly inputs: InputsStore,
+    @Inject(SessionLog) private readonly log: SessionLog,
+    @Inject(TurnLoop) private readonly loop: TurnLoop,
+  ) {}
+
+  /** Sessions that are worked on here. */
+  has(sessionId: string): boolean {
+    return this.#work.has(sessionId);
+  }
+
+  /** Starts to work on a session that this process has just taken; `first` runs before its inputs. */
+  start(held: HeldSession, first?: (writer: LogWriter) => Promise<void>): void {
+    const writer = this.log.open(held);
+    const work: Work = { writer, cut: undefined, early: undefined, done: Promise.resolve() };
+    this.#work.set(held.sessionId, work);
+    work.done = this.#workOff(held, work, first)
+      .catch((error: unknown) => log.error('a session could not be worked on', { session: held.sessionId, error }))
+      .finally(() => {
+        // After the release another start may already have taken its place.
+        if (this.#work.get(held.sessionId) === work) this.#work.delete(held.sessionId);
+      });
+  }
+
+  /** Ends the running turn of a session, or the one that is about to start. False when this process does not hold the session. */
+  cut(sessionId: string, cut: TurnCut): boolean {
+    const work = this.#work.get(sessionId);
+    if (!work) return false;
+    if (work.cut) work.cut.abort(cut);
+    else work.early = cut;
+    return true;
+  }
+
+  /** Resolves when this process does no more work on the session. */
+  async left(sessionId: string): Promise<void> {
+    await this.#work.get(sessionId)?.done;
+  }
+
+  /** Lets running turns end, or ends them as interrupted; inputs that wait are left to another gateway. */
+  async shutdown(): Promise<void> {
+    this.#stopping = true;
+    const all = (): Promise<unknown> => Promise.all([...this.#work.values()].map(({ done }) => done));
+    await Promise.race([all(), sleep(GRACE_MILLISECONDS, undefined, { ref: false })]);
+    for (const sessionId of this.#work.keys()) this.cut(sessionId, new TurnCut('interrupted'));
+    await all();
+  }
+
+  async #workOff(held: HeldSession, work: Work, first?: (writer: LogWriter) => Promise<void>): Promise<void> {
+    await first?.(work.writer);
+    while (!work.writer.refused.aborted && !this.#stopping) {
+      const input = await this.#next(held);
+      if (!input) return;
+      work.cut = new AbortController();
+      if (work.early) work.cut.abort(work.early);
+      work.early = undefined;
+      await this.loop.run(input, work.writer, work.cut);
+      work.cut = undefined;
+    }
+  }
+
+  /** The next input; undefined when there is none, and the session is released, or when it is held by someone else now. */
+  async #next(held: HeldSession): Promise<TurnInput | undefined> {
+    const giveUp = Date.now() + GIVE_UP_MILLISECONDS;
+    for (;;) {
+      try {
+        return await this.#takeOrRelease(held);
+      } catch (error) {
+        if (Date.now() > giveUp || this.#stopping) throw error;
+        log.warn('the next input could not be read, trying again', { session: held.sessionId, error });
+        await sleep(RETRY_MILLISECONDS);
+      }
+    }
+  }
+
+  async #takeOrRelease({ tenantId, sessionId, fence }: HeldSession): Promise<TurnInput | undefined> {
+    return this.db.as(tenantId, async (tx) => {
+      const session = await this.sessions.lock(tx, undefined, sessionId);
+      if (!session || session.fence !== fence) return undefined;
+      const input = await this.inputs.takeNext(tx, sessionId);
+      if (!input) await this.sessions.release(tx, session);
+      return input;
+    });
+  }
+}

@@ -1,0 +1,96 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Agent } from '../agents/agents.schema.ts';
+import { AgentsService } from '../agents/agents.service.ts';
+import { promptVariables, renderSystemPrompt } from '../agents/system-prompt.ts';
+import { ArtifactsService } from '../artifacts/artifacts.service.ts';
+import { TenantDb, type TenantTx } from '../database/tenant-db.ts';
+import { FilesService } from '../files/files.service.ts';
+import { type ModelChoice, ModelsService } from '../models/models.service.ts';
+import { readEventsOf } from '../sessions/events.store.ts';
+import { foldAnswer } from './answer-so-far.ts';
+import { systemMessage } from './system-message.ts';
+import { type Exchange, exchangesOf, TRANSCRIPT_EVENTS } from './transcript.ts';
+import type { TurnInput } from './turn-input.ts';
+
+/** Room kept free for the answer: this many tokens, but at most a quarter of the window. */
+const ANSWER_TOKENS = 4096;
+
+/** The conversation as the turn finds it. */
+export interface TurnStart {
+  readonly agent: Agent;
+  readonly history: readonly Exchange[];
+  /** The message that is answered; a continued answer has its steps so far. */
+  readonly current: Exchange;
+  readonly files: readonly string[];
+  readonly outputs: readonly string[];
+  /** What a continued answer says already, as its readers have it. */
+  readonly answer: { readonly text: string; readonly reasoning: string };
+}
+
+/** Reads what a turn needs before it can ask the model. */
+@Injectable()
+export class TurnSources {
+  constructor(
+    @Inject(TenantDb) private readonly db: TenantDb,
+    @Inject(AgentsService) private readonly agents: AgentsService,
+    @Inject(ModelsService) private readonly models: ModelsService,
+    @Inject(FilesService) private readonly files: FilesService,
+    @Inject(ArtifactsService) private readonly artifacts: ArtifactsService,
+  ) {}
+
+  /** Agent, conversation and files of the session as they are now. */
+  async start(sessionId: string, input: TurnInput): Promise<TurnStart> {
+    const { caller } = input;
+    return this.db.as(caller.tenantId, async (tx) => {
+      const session = await tx
+        .selectFrom('sessions')
+        .select('agent_id')
+        .where('id', '=', sessionId)
+        .executeTakeFirstOrThrow();
+      const agent = await this.agents.get(caller, session.agent_id);
+      const exchanges = exchangesOf(await readEventsOf(tx, sessionId, TRANSCRIPT_EVENTS));
+      const position = exchanges.findIndex(({ messageId }) => messageId === input.messageId);
+      const found = exchanges[position];
+      if (!found) throw new Error('the message of a turn is not in the log of its session');
+      return {
+        agent,
+        history: exchanges.slice(0, position),
+        current: input.kind === 'continue' ? found : { ...found, units: [] },
+        ...(await this.#workspace(tx, sessionId, input)),
+        answer:
+          input.kind === 'continue' ? await foldAnswer(tx, sessionId, input.answerId) : { text: '', reasoning: '' },
+      };
+    });
+  }
+
+  async #workspace(
+    tx: TenantTx,
+    sessionId: string,
+    { caller }: TurnInput,
+  ): Promise<Pick<TurnStart, 'files' | 'outputs'>> {
+    const files = await this.files.forSession(tx, sessionId);
+    const artifacts = await this.artifacts.listForSession(tx, sessionId);
+    return {
+      files: files.map((file) => this.files.describe(file, caller.locale)),
+      outputs: artifacts.map(({ name }) => name),
+    };
+  }
+
+  /** The model that the agent names. Errors: `no_model`, `unavailable`. */
+  pickModel(input: TurnInput, agent: Agent): Promise<ModelChoice> {
+    return this.models.pick(input.caller, agent);
+  }
+}
+
+/** The system message of a turn that begins now. */
+export function systemOf({ agent, files, outputs }: TurnStart, model: string, { caller }: TurnInput): string {
+  const variables = promptVariables(new Date(), { agent: agent.name, model }, caller.locale);
+  const prompt = renderSystemPrompt(agent.systemPrompt, variables);
+  return systemMessage({ prompt, files, outputs, locale: caller.locale });
+}
+
+/** Most tokens that a request may have, so that an answer still fits into the window. */
+export function budgetTokens({ context }: Agent, { contextTokens }: ModelChoice): number {
+  const window = Math.min(contextTokens, context.maxTokens ?? contextTokens);
+  return window - Math.min(ANSWER_TOKENS, Math.floor(window / 4));
+}
