@@ -5,6 +5,13 @@ import { packagesAreCurrent } from '../install/packages.ts';
 import { dataFolder } from '../paths.ts';
 import { print } from '../terminal.ts';
 
+/** What each command prints of the gateway's answer, one a line. */
+const PRINTED: Readonly<Record<string, readonly string[]>> = {
+  'key create': ['key'],
+  'tenant create': ['id'],
+  'user invite': ['id', 'link'],
+};
+
 /**
  * `key create`, `tenant create`, `user invite`: commands of the gateway against the running database. Results go to standard output alone, so
  * that `key=$(./moli key create)` works.
@@ -28,6 +35,8 @@ export async function run({ command, rest, options }: Arguments): Promise<number
   for (const name of ['tenant', 'user', 'name', 'role']) {
     if (typeof options[name] === 'string') args.push(`--${name}`, options[name]);
   }
-  print(await gatewayCommand(gatewayEnvOf(folder, readSettings(folder), state), args));
+  const env = gatewayEnvOf(folder, readSettings(folder), state);
+  const answer = await gatewayCommand<Record<string, string>>(env, args);
+  for (const field of PRINTED[command] ?? []) print(String(answer[field]));
   return 0;
 }

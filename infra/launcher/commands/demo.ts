@@ -13,22 +13,11 @@ export async function run({ options }: Arguments): Promise<number> {
   const { python } = await installEverything({ yes: options.yes === true });
   const folder = dataFolder(mkdtempSync(join(tmpdir(), 'moli-demo-')));
   process.once('exit', () => rmSync(folder.dir, { recursive: true, force: true, maxRetries: 5 }));
-  const [
-    { freePort, portHolder },
-    { mainScene, startModelServer },
-    { supervise },
-    { playScene },
-    { gatewayCommand },
-    { gatewayEnvOf },
-    { readState },
-  ] = await Promise.all([
+  const [{ freePort, portHolder }, { mainScene, startModelServer }, { supervise }, { playScene }] = await Promise.all([
     import('@moli/processes'),
     import('@moli/scripted-model'),
     import('../run/supervise.ts'),
     import('../demo/scene.ts'),
-    import('../run/gateway-cli.ts'),
-    import('../run/stack.ts'),
-    import('../run/state.ts'),
   ]);
   const done = stopwatch();
   const model = await startModelServer({ script: mainScene, models: ['scripted-demo'], apiKey: 'demo' });
@@ -47,9 +36,8 @@ export async function run({ options }: Arguments): Promise<number> {
       zh: '注意：演示模型的回答是预先写好的；上传、排队、沙箱、图表都是真的。',
       en: 'Note: the demo model is scripted; upload, queue, sandbox and chart are real.',
     });
-    const state = readState(folder);
-    if (!state) throw new Failure({ zh: '启动状态丢失。', en: 'The state of the start is gone.' });
-    const key = await gatewayCommand(gatewayEnvOf(folder, settings, state), ['key', 'create', '--name', 'demo']);
+    const key = running.stack.first.key;
+    if (!key) throw new Failure({ zh: '首次启动没有给出密钥。', en: 'The first start gave no key.' });
     const chart = resolve('moli-demo-chart.png');
     await playScene({ origin: `http://127.0.0.1:${port}`, key, chart, done });
     print(chart);
@@ -58,7 +46,7 @@ export async function run({ options }: Arguments): Promise<number> {
         zh: '工作台已打开，演示数据会在退出时删除。按 Ctrl+C 退出。登录链接（一次有效）：',
         en: 'The workbench stays open; its data is removed at the end. Ctrl+C ends it. Sign-in link, good for once:',
       });
-      print(running.stack.signIn);
+      print(running.stack.first.signInLink);
       await running.stopped;
     }
     return 0;

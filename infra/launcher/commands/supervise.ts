@@ -18,7 +18,7 @@ export async function run({ options }: Arguments): Promise<number> {
       port: portOption(options.port) ?? 8000,
       python: String(options.python),
     });
-    await report({ ready: { url: stack.url, signIn: stack.signIn } });
+    await report({ ready: { url: stack.url, first: stack.first } });
     if (process.connected) process.disconnect();
     await stopped;
     return 0;

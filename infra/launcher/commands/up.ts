@@ -1,7 +1,9 @@
 import { type Arguments, portOption } from '../command-line.ts';
 import { installEverything } from '../install/everything.ts';
 import { type DataFolder, dataFolder } from '../paths.ts';
+import type { Ready } from '../run/detached.ts';
 import { print, say, step } from '../terminal.ts';
+import type { Text } from '../words.ts';
 
 /** `./moli up`: installs what is missing, builds, starts, and stays until it is stopped; with `--detach` it returns when everything is ready. */
 export async function run({ options }: Arguments): Promise<number> {
@@ -28,11 +30,11 @@ export async function run({ options }: Arguments): Promise<number> {
   try {
     if (options.detach) {
       const ready = await step({ zh: '启动', en: 'Starting' }, () => startDetached(place));
-      announce(folder, ready.url, ready.signIn, seconds(), modelAdvice(settings));
+      announce(folder, ready, seconds(), modelAdvice(settings));
       return 0;
     }
     const running = await step({ zh: '启动', en: 'Starting' }, () => supervise(place));
-    announce(folder, running.stack.url, running.stack.signIn, seconds(), modelAdvice(settings));
+    announce(folder, running.stack, seconds(), modelAdvice(settings));
     say({ zh: '按 Ctrl+C 停止。', en: 'Ctrl+C stops it.' });
     await running.stopped;
     return 0;
@@ -43,19 +45,20 @@ export async function run({ options }: Arguments): Promise<number> {
   }
 }
 
-function announce(
-  folder: DataFolder,
-  url: string,
-  signIn: string,
-  seconds: string,
-  advice?: { zh: string; en: string },
-): void {
+/** Results go to standard output, one a line: address, sign-in link, and at the first start the administrator's API key. */
+function announce(folder: DataFolder, { url, first }: Ready, seconds: string, advice?: Text): void {
   say({
     zh: `Moli 已就绪（${seconds} 秒）。数据目录：${folder.dir}`,
     en: `Moli is ready (${seconds} s). Data folder: ${folder.dir}`,
   });
   if (advice) say(advice);
-  say({ zh: '地址，以及只能用一次的登录链接：', en: 'The address, and a sign-in link that works once:' });
+  say({
+    zh: `地址，以及 ${first.user.email} 的登录链接（只能用一次）：`,
+    en: `The address, and a sign-in link for ${first.user.email} that works once:`,
+  });
   print(url);
-  print(signIn);
+  print(first.signInLink);
+  if (!first.key) return;
+  say({ zh: '管理员的 API 密钥（只显示这一次）：', en: 'API key of the administrator, shown only now:' });
+  print(first.key);
 }

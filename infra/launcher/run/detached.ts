@@ -3,21 +3,18 @@ import { mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { Failure } from '../failure.ts';
 import { ROOT } from '../paths.ts';
+import type { Stack } from './stack.ts';
 import { holderOf } from './state.ts';
 import { AlreadyRunning, type SuperviseOptions } from './supervise.ts';
 
+/** What there is to say when everything is ready. */
+export type Ready = Pick<Stack, 'url' | 'first'>;
+
 /** What the supervisor in the background tells the launcher that started it. */
-export type Report =
-  | { readonly ready: { url: string; signIn: string } }
-  | { readonly failed: { zh: string; en: string } };
+export type Report = { readonly ready: Ready } | { readonly failed: { zh: string; en: string } };
 
 /** Starts the supervisor in the background and waits until everything is ready. */
-export async function startDetached({
-  folder,
-  host,
-  port,
-  python,
-}: SuperviseOptions): Promise<{ url: string; signIn: string }> {
+export async function startDetached({ folder, host, port, python }: SuperviseOptions): Promise<Ready> {
   const holder = holderOf(folder);
   if (holder) throw new AlreadyRunning(folder, holder);
   mkdirSync(folder.logs, { recursive: true, mode: 0o700 });

@@ -5,7 +5,7 @@ import { portHolder } from '@moli/processes';
 import { Failure } from '../failure.ts';
 import { type DataFolder, ROOT } from '../paths.ts';
 import type { Text } from '../words.ts';
-import { gatewayCommand } from './gateway-cli.ts';
+import { type FirstStart, gatewayCommand } from './gateway-cli.ts';
 import { LogFile } from './log-file.ts';
 import { MARK } from './orphans.ts';
 import { readSecrets, type Secrets } from './secrets.ts';
@@ -26,8 +26,7 @@ export interface StackOptions {
 
 export interface Stack {
   readonly url: string;
-  /** One-time link for the administrator of the first tenant. */
-  readonly signIn: string;
+  readonly first: FirstStart;
   stop(): Promise<void>;
 }
 
@@ -71,11 +70,11 @@ export async function startStack(options: StackOptions): Promise<Stack> {
         'migrate',
       ]),
     ]);
-    const [signIn] = await Promise.all([
-      gatewayCommand(gateway, ['sign-in-link']),
+    const [first] = await Promise.all([
+      gatewayCommand<FirstStart>(gateway, ['bootstrap']),
       supervisor.start(gatewayService(options, gateway, log('gateway')), GRACE_MS.gateway),
     ]);
-    return { url, signIn, stop: () => supervisor.stop() };
+    return { url, first, stop: () => supervisor.stop() };
   } catch (error) {
     await supervisor.stop();
     throw error;
