@@ -1,4 +1,5 @@
 """The launcher's side, outside the box: makes the box, answers requests for cgroups, and sees that nothing is left when it ends."""
+import concurrent.futures
 import json
 import os
 import select
@@ -10,8 +11,7 @@ import tempfile
 import time
 import traceback
 
-from . import canary, outer
-from . import cgroup_tree
+from . import canary, cgroup_tree, outer
 from . import syscalls as kernel
 
 # The strongest first; each word is a layer.
@@ -54,7 +54,7 @@ class Keeper:
             kernel.set_parent_death_signal(signal.SIGTERM)
             self.start()
             self.wait_until_ready()
-            found = canary.sing(self.socket_path)
+            found = self.try_canary()
             self.check_strength(found['strength'])
             self.say({'ready': True, **found, 'slots': self.options.slots})
             if not self.options.probe:
@@ -195,6 +195,16 @@ class Keeper:
                 problem = event.get('reason', problem)
         raise Refused(f'The sandbox could not be started: {problem}', f'无法启动沙箱：{problem}', LAYERS[:1])
 
+    def try_canary(self):
+        """The first run. In a thread of its own: its slot's request for a cgroup is answered here meanwhile."""
+        with concurrent.futures.ThreadPoolExecutor(1) as executor:
+            song = executor.submit(canary.sing, self.socket_path)
+            while not song.done() and not self.ended:
+                self.turn(0.02)
+            if self.ended and not song.done():
+                self.kill_box()
+            return song.result()
+
     def keep(self):
         """The rest of the box's life."""
         while not self.ended:
@@ -209,6 +219,8 @@ class Keeper:
         if watches_stdin:
             poll.register(0, select.POLLIN)
         events = []
+        if self.groups.dying:
+            seconds = min(seconds or 1, 0.02)
         for descriptor, _ in poll.poll(None if seconds is None else max(0, seconds) * 1000):
             if descriptor == self.report:
                 events += self.read_reports()
@@ -221,6 +233,7 @@ class Keeper:
                 self.ended = self.ended or not os.read(0, 4096)
             else:
                 self.groups.hear(descriptor)
+        self.groups.remove_dead()
         return events
 
     def read_reports(self):
@@ -233,14 +246,19 @@ class Keeper:
             self.ended = True
         return events
 
-    def end(self):
-        """Ends the box and takes away what is on the host: socket, cgroups, probe folder."""
-        if self.box:
-            try:
+    def kill_box(self):
+        """The launcher in between dies, and with it the box's first process and so every process in the box."""
+        try:
+            if self.box:
                 os.kill(self.box, signal.SIGKILL)
                 os.waitpid(self.box, 0)
-            except (ProcessLookupError, ChildProcessError):
-                pass
+        except (ProcessLookupError, ChildProcessError):
+            pass
+        self.box = None
+
+    def end(self):
+        """Ends the box and takes away what is on the host: socket, cgroups, probe folder."""
+        self.kill_box()
         if self.trees:
             self.groups.close()
             self.trees.remove()
