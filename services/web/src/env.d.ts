@@ -1,0 +1,2 @@
+/// <reference types="vite/client" />
+/// <reference types="unplugin-icons/types/vue" />
