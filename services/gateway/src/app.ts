@@ -26,6 +26,13 @@ export interface GatewayApp {
   readonly routes: readonly RouteEntry[];
 }
 
+/** Nest would replace our error handler when its modules are up, which is too late for hooks and for routes that modules registered by then. */
+class GatewayAdapter extends FastifyAdapter {
+  override setErrorHandler(): ReturnType<FastifyAdapter['setErrorHandler']> {
+    return this.getInstance();
+  }
+}
+
 function makeAdapter(config: GatewayConfig) {
   const options: FastifyServerOptions = {
     bodyLimit: BODY_LIMIT_BYTES,
@@ -41,7 +48,7 @@ function makeAdapter(config: GatewayConfig) {
       sendProblem(request as FastifyRequest, reply as FastifyReply, error);
     },
   };
-  return new FastifyAdapter(options);
+  return new GatewayAdapter(options);
 }
 
 /**
@@ -60,7 +67,9 @@ export async function createApp(config: GatewayConfig): Promise<GatewayApp> {
   app.useGlobalFilters(app.get(ProblemFilter));
   const fastify = app.getHttpAdapter().getInstance();
   const routes = collectRoutes(fastify);
-  registerRequestHooks(fastify, app.get(Metrics));
+  const metrics = app.get(Metrics);
+  fastify.setErrorHandler((error, request, reply) => sendProblem(request, reply, error, metrics));
+  registerRequestHooks(fastify, metrics);
   registerAuthentication(fastify, app.get(Authenticator));
   registerSignIn(fastify, app);
   registerWeb(fastify, config);

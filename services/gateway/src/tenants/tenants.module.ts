@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AgentsStore } from '../agents/agents.store.ts';
 import { IdentityModule } from '../identity/identity.module.ts';
+import { ModelsModule } from '../models/models.module.ts';
 import { AcceptService } from './accept.service.ts';
 import { InvitationsController } from './invitations.controller.ts';
 import { InvitationsService } from './invitations.service.ts';
@@ -12,7 +13,7 @@ import { TenantStart } from './tenant-start.ts';
 import { TenantsService } from './tenants.service.ts';
 
 @Module({
-  imports: [IdentityModule],
+  imports: [IdentityModule, ModelsModule],
   controllers: [MembersController, InvitationsController],
   providers: [
     AgentsStore,

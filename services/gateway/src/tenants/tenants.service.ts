@@ -30,11 +30,16 @@ export class TenantsService {
     await this.db.as(id, async (tx) => {
       await tx.insertInto('tenants').values({ id, name }).execute();
       if (ownerId) await this.members.add(tx, ownerId, 'owner');
-      await this.start.fill(tx);
+      await this.start.fill(tx, id);
       await this.audit.append(tx, { actor: 'system' }, { action: 'tenant.create', target: id, outcome: 'ok' });
       await more?.(tx);
     });
     return { id, name };
+  }
+
+  /** Gives an existing tenant the model of the configuration when it has none. */
+  async addMissingModel({ id }: Tenant): Promise<boolean> {
+    return this.db.as(id, (tx) => this.start.addMissingModel(tx, id));
   }
 
   /** By id or by name; the oldest tenant when nothing is named. */
