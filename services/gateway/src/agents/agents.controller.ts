@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Patch, Post } from '@nestjs/common';
 import { ApiResponse } from '@nestjs/swagger';
 import { type Caller, CurrentCaller } from '../identity/caller.ts';
 import { Agent, AgentChange, AgentId, AgentList, NewAgent } from './agents.schema.ts';
@@ -7,7 +7,7 @@ import { AgentsService } from './agents.service.ts';
 /** Agents of the tenant. What GET answers is also the agent's export: `POST` takes the same fields. */
 @Controller('v1/agents')
 export class AgentsController {
-  constructor(private readonly agents: AgentsService) {}
+  constructor(@Inject(AgentsService) private readonly agents: AgentsService) {}
 
   @Get()
   @ApiResponse({ status: 200, standardSchema: AgentList })

@@ -1,5 +1,5 @@
 import { AppError } from '@moli/errors';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { AuditStore } from '../audit/audit.store.ts';
 import { TenantDb, type TenantTx } from '../database/tenant-db.ts';
 import type { Caller } from '../identity/caller.ts';
@@ -12,11 +12,11 @@ import { AgentsStore } from './agents.store.ts';
 @Injectable()
 export class AgentsService {
   constructor(
-    private readonly db: TenantDb,
-    private readonly store: AgentsStore,
-    private readonly models: ModelsStore,
-    private readonly tools: ToolRegistry,
-    private readonly audit: AuditStore,
+    @Inject(TenantDb) private readonly db: TenantDb,
+    @Inject(AgentsStore) private readonly store: AgentsStore,
+    @Inject(ModelsStore) private readonly models: ModelsStore,
+    @Inject(ToolRegistry) private readonly tools: ToolRegistry,
+    @Inject(AuditStore) private readonly audit: AuditStore,
   ) {}
 
   list(caller: Caller): Promise<Agent[]> {

@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Patch, Post } from '@nestjs/common';
 import { ApiResponse } from '@nestjs/swagger';
 import { type Caller, CurrentCaller } from '../identity/caller.ts';
 import { MinRole } from '../identity/public.ts';
@@ -19,7 +19,7 @@ import { ModelsService } from './models.service.ts';
  */
 @Controller('v1/model-configs')
 export class ModelsController {
-  constructor(private readonly models: ModelsService) {}
+  constructor(@Inject(ModelsService) private readonly models: ModelsService) {}
 
   @Get()
   @ApiResponse({ status: 200, standardSchema: ModelConfigList })

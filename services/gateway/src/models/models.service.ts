@@ -56,10 +56,10 @@ export class ModelsService implements OnModuleDestroy {
 
   constructor(
     @Inject(CONFIG) private readonly config: GatewayConfig,
-    private readonly db: TenantDb,
-    private readonly store: ModelsStore,
-    private readonly audit: AuditStore,
-    private readonly metrics: Metrics,
+    @Inject(TenantDb) private readonly db: TenantDb,
+    @Inject(ModelsStore) private readonly store: ModelsStore,
+    @Inject(AuditStore) private readonly audit: AuditStore,
+    @Inject(Metrics) private readonly metrics: Metrics,
   ) {
     this.#seal = new KeySeal(config.secret);
   }

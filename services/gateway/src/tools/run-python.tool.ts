@@ -1,8 +1,11 @@
 import type { RunOutcome } from '@moli/queue';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
+import type { FileReference } from '../files/files.service.ts';
+import { isId } from '../ids.ts';
 import { RunsService } from '../runs/runs.service.ts';
 import { RUN_PYTHON } from './run-python.schema.ts';
 import { reportForModel } from './run-report.ts';
+import { byName, noSuchFile, SessionFiles } from './session-files.ts';
 import type { ToolContext, ToolDefinition, ToolError, ToolOutput } from './tool.types.ts';
 
 /** Runs Python in the sandbox: the tool behind every data task. */
@@ -17,13 +20,17 @@ export class RunPythonTool {
     handler: (args, context) => this.#run(args as { code: string; files?: string[] }, context),
   };
 
-  constructor(private readonly runs: RunsService) {}
+  constructor(
+    @Inject(RunsService) private readonly runs: RunsService,
+    @Inject(SessionFiles) private readonly files: SessionFiles,
+  ) {}
 
   async #run({ code, files }: { code: string; files?: string[] }, context: ToolContext): Promise<ToolOutput> {
     const { caller, sessionId, turnId, callId, signal } = context;
+    const inputs = files && files.length > 0 ? await this.#inputs(files, context) : undefined;
     const { runId } = await this.runs.start(caller, {
       code,
-      ...(files && files.length > 0 ? { files: files.map((name) => ({ name })) } : {}),
+      ...(inputs ? { files: inputs } : {}),
       ...(sessionId ? { sessionId } : {}),
       ...(turnId ? { turnId } : {}),
       callId,
@@ -38,6 +45,20 @@ export class RunPythonTool {
     } finally {
       signal.removeEventListener('abort', cancel);
     }
+  }
+
+  /** Names of the session's files (or ids, for programs) as references. What earlier runs made is in the working folder anyway. */
+  async #inputs(names: readonly string[], { caller, sessionId }: ToolContext): Promise<FileReference[]> {
+    const ids = names.filter((name) => isId('file', name));
+    const rest = names.filter((name) => !isId('file', name));
+    const known = sessionId ? await this.files.list(caller, sessionId) : [];
+    const found = rest.map((name) => {
+      const file = byName(known, name);
+      if (!file) throw noSuchFile(name, known);
+      return file;
+    });
+    const uploads = found.filter((file) => file.origin === 'uploaded').map(({ id, name }) => ({ id, name }));
+    return [...ids.map((id) => ({ id })), ...uploads];
   }
 }
 

@@ -1,5 +1,5 @@
 import { AppError } from '@moli/errors';
-import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiBody, ApiResponse } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { type Caller, CurrentCaller } from '../identity/caller.ts';
@@ -12,7 +12,7 @@ import { ToolsService } from './tools.service.ts';
 /** Tools for programs: their list in OpenAI's form, and a call to one of them. The same door as a turn's calls. */
 @Controller('tools')
 export class ToolsController {
-  constructor(private readonly tools: ToolsService) {}
+  constructor(@Inject(ToolsService) private readonly tools: ToolsService) {}
 
   @Get('openai')
   @ApiResponse({ status: 200, standardSchema: OpenAiTools })

@@ -1,6 +1,6 @@
 import { type AppError, type Locale, toAppError } from '@moli/errors';
 import type { RunStreamEntry } from '@moli/queue';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../identity/caller.ts';
 import { Metrics } from '../metrics.ts';
 import { checkArguments } from './arguments.ts';
@@ -27,8 +27,8 @@ export interface ToolCallRequest {
 @Injectable()
 export class ToolsService {
   constructor(
-    private readonly registry: ToolRegistry,
-    private readonly metrics: Metrics,
+    @Inject(ToolRegistry) private readonly registry: ToolRegistry,
+    @Inject(Metrics) private readonly metrics: Metrics,
   ) {}
 
   /** Tools that an agent may use, in the registry's order; without an agent, all of the tenant's. */
