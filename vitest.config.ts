@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
+const STACK = './test/support/global-stack.ts';
 const POSTGRES = './libs/testing/src/global-setup.ts';
 const NEVER = ['**/node_modules/**', '**/dist/**', '**/data/**'];
 
@@ -42,6 +43,7 @@ export default defineConfig({
           name: kind,
           include: [`test/${kind}/**/*.spec.ts`],
           exclude: NEVER,
+          globalSetup: [STACK],
           fileParallelism: false,
           testTimeout: 120_000,
           hookTimeout: 300_000,

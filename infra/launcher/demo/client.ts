@@ -1,37 +1,41 @@
 import { Upload } from 'tus-js-client';
 
 /** An event of a session as its stream delivers it. */
-export interface DemoEvent {
+export interface SessionEvent {
   readonly seq: number;
   readonly type: string;
   readonly turnId?: string;
+  readonly messageId?: string;
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** The public API, as far as the main scene needs it; a caller like any other program, with a key. */
+/** The public API, as a program with a key calls it. */
 export class ApiClient {
-  readonly #origin: string;
+  readonly origin: string;
   readonly #key: string;
 
   constructor(origin: string, key: string) {
-    this.#origin = origin;
+    this.origin = origin;
     this.#key = key;
   }
 
-  /** Sends JSON and reads JSON; throws with the problem's own words. */
+  /** One request with our credentials; the answer as it is, whatever its status. */
+  request(path: string, init: RequestInit = {}): Promise<Response> {
+    return fetch(`${this.origin}${path}`, { ...init, headers: { ...this.#headers(), ...(init.headers as object) } });
+  }
+
+  /** Sends JSON and reads JSON; throws with the problem's own words. An empty answer is undefined. */
   async call<T>(method: string, path: string, body?: unknown): Promise<T> {
-    const response = await fetch(`${this.#origin}${path}`, {
-      method,
-      headers: { ...this.#headers(), ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
+    const json =
+      body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+    const response = await this.request(path, { method, ...json });
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${path} → ${response.status} ${text.slice(0, 500)}`);
-    return JSON.parse(text) as T;
+    return (text === '' ? undefined : JSON.parse(text)) as T;
   }
 
   async bytes(path: string): Promise<Buffer> {
-    const response = await fetch(`${this.#origin}${path}`, { headers: this.#headers() });
+    const response = await this.request(path);
     if (!response.ok) throw new Error(`GET ${path} → ${response.status}`);
     return Buffer.from(await response.arrayBuffer());
   }
@@ -41,7 +45,7 @@ export class ApiClient {
     return new Promise((resolve, reject) => {
       let fileId: string | undefined;
       const upload = new Upload(content, {
-        endpoint: `${this.#origin}/api/upload`,
+        endpoint: `${this.origin}/api/upload`,
         headers: this.#headers(),
         metadata: { filename, sessionId },
         chunkSize: 5 * 1024 * 1024,
@@ -56,10 +60,10 @@ export class ApiClient {
     });
   }
 
-  /** Follows a session's events from the beginning until `signal` aborts. */
-  async *events(sessionId: string, signal: AbortSignal): AsyncGenerator<DemoEvent> {
-    const response = await fetch(`${this.#origin}/v1/sessions/${sessionId}/events?after=0`, {
-      headers: { ...this.#headers(), accept: 'text/event-stream' },
+  /** Follows a session's events after `after` until `signal` aborts. */
+  async *events(sessionId: string, signal: AbortSignal, after = 0): AsyncGenerator<SessionEvent> {
+    const response = await this.request(`/v1/sessions/${sessionId}/events?after=${after}`, {
+      headers: { accept: 'text/event-stream' },
       signal,
     });
     if (!response.ok || !response.body) throw new Error(`events → ${response.status} ${await response.text()}`);
@@ -74,7 +78,7 @@ export class ApiClient {
           .filter((line) => line.startsWith('data:'))
           .map((line) => line.slice(5).trim())
           .join('\n');
-        if (data) yield JSON.parse(data) as DemoEvent;
+        if (data) yield JSON.parse(data) as SessionEvent;
       }
     }
   }

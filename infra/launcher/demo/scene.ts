@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import type { Text } from '../words.ts';
-import { ApiClient, type DemoEvent } from './client.ts';
+import { ApiClient, type SessionEvent } from './client.ts';
 import { salesCsv } from './sales-data.ts';
 
 export const QUESTION = '分析最近三个月的销售趋势，画一张折线图';
@@ -53,7 +53,7 @@ export async function playScene({ origin, key, chart, done }: SceneOptions): Pro
 }
 
 /** Reads the turn to its end; answers the chart that it made. */
-async function follow(events: AsyncGenerator<DemoEvent>, done: (step: Text) => void): Promise<Artifact> {
+async function follow(events: AsyncGenerator<SessionEvent>, done: (step: Text) => void): Promise<Artifact> {
   let chart: Artifact | undefined;
   let words = 0;
   for await (const { type, data } of events) {

@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs';
-import { findProcess, type ProcessId } from '@moli/processes';
+import { findProcess, isAlive, type ProcessId } from '@moli/processes';
 import { Failure } from '../failure.ts';
 import type { DataFolder } from '../paths.ts';
 import { say } from '../terminal.ts';
@@ -95,5 +95,17 @@ function untilStopped(stack: Stack, folder: DataFolder, tell: (text: Text) => vo
   };
   // SIGHUP: the terminal was closed.
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => void stop());
+  followCompanion(stop);
   return { stack, stopped: stopped.promise, stop };
+}
+
+/** A script or test that started us in the background names its own pid: when it is gone, by whatever end, nobody will stop us. */
+function followCompanion(stop: () => Promise<void>): void {
+  const companion = findProcess(Number(process.env.MOLI_STOP_WITH_PID ?? 0));
+  if (!companion) return;
+  const timer = setInterval(() => {
+    if (isAlive(companion)) return;
+    clearInterval(timer);
+    void stop();
+  }, 500);
 }
