@@ -3,3 +3,4 @@ export { freshDatabase, type TestDatabase } from './database.ts';
 export { testFolder } from './folder.ts';
 export { startPostgres, type TestPostgres } from './postgres.ts';
 export { startRedis, type TestRedis } from './redis.ts';
+export { SANDBOX_DIR, sandboxPython } from './sandbox.ts';

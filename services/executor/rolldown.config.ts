@@ -1,0 +1,25 @@
+import { defineConfig } from 'rolldown';
+
+/**
+ * Bundled: our code and Nest. Outside: what OpenTelemetry must be able to patch (ioredis, bullmq, undici) and its own API.
+ */
+const EXTERNAL = [/^node:/, /^@opentelemetry\//, /^(ioredis|bullmq|bullmq-otel|undici)$/];
+
+/** Packages that Nest asks for only when they are there. */
+const OPTIONAL =
+  /^(@nestjs\/(microservices|websockets|platform-express)|class-(validator|transformer)|@fastify\/(view|static|cors|helmet))(\/|$)/;
+
+export default defineConfig({
+  input: 'src/main.ts',
+  platform: 'node',
+  external: (id) => EXTERNAL.some((one) => one.test(id)) || OPTIONAL.test(id),
+  tsconfig: '../../tsconfig.base.json',
+  output: {
+    dir: 'dist',
+    format: 'esm',
+    entryFileNames: 'main.js',
+    chunkFileNames: '[name]-[hash].js',
+    sourcemap: true,
+    cleanDir: true,
+  },
+});
