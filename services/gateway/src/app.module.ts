@@ -14,6 +14,7 @@ import { RunsModule } from './runs/runs.module.ts';
 import { SessionsModule } from './sessions/sessions.module.ts';
 import { TenantsModule } from './tenants/tenants.module.ts';
 import { ToolsModule } from './tools/tools.module.ts';
+import { TurnsModule } from './turns/turns.module.ts';
 import { UploadsModule } from './uploads/uploads.module.ts';
 import { WebModule } from './web/web.module.ts';
 
@@ -40,6 +41,7 @@ export class AppModule {
         ToolsModule,
         AgentsModule,
         SessionsModule,
+        TurnsModule,
       ],
       providers: [ProblemFilter],
     };

@@ -29,6 +29,8 @@ interface Work {
 @Injectable()
 export class TurnRunner {
   readonly #work = new Map<string, Work>();
+  /** Sessions that are being deleted here. */
+  readonly #aside = new Set<string>();
   #stopping = false;
 
   constructor(
@@ -39,9 +41,15 @@ export class TurnRunner {
     @Inject(TurnLoop) private readonly loop: TurnLoop,
   ) {}
 
-  /** Sessions that are worked on here. */
+  /** Whether this process works on the session or has set it aside. */
   has(sessionId: string): boolean {
-    return this.#work.has(sessionId);
+    return this.#work.has(sessionId) || this.#aside.has(sessionId);
+  }
+
+  /** Keeps the sweep away from a session that this process holds without working on it, until the answer is called. */
+  setAside(sessionId: string): () => void {
+    this.#aside.add(sessionId);
+    return () => this.#aside.delete(sessionId);
   }
 
   /** Starts to work on a session that this process has just taken; `first` runs before its inputs. */
@@ -64,11 +72,6 @@ export class TurnRunner {
     if (work.cut) work.cut.abort(cut);
     else work.early = cut;
     return true;
-  }
-
-  /** Resolves when this process does no more work on the session. */
-  async left(sessionId: string): Promise<void> {
-    await this.#work.get(sessionId)?.done;
   }
 
   /** Lets running turns end, or ends them as interrupted; inputs that wait are left to another gateway. */

@@ -41,26 +41,32 @@ export class TurnSources {
   /** Agent, conversation and files of the session as they are now. */
   async start(sessionId: string, input: TurnInput): Promise<TurnStart> {
     const { caller } = input;
-    return this.db.as(caller.tenantId, async (tx) => {
-      const session = await tx
-        .selectFrom('sessions')
-        .select('agent_id')
-        .where('id', '=', sessionId)
-        .executeTakeFirstOrThrow();
-      const agent = await this.agents.get(caller, session.agent_id);
-      const exchanges = exchangesOf(await readEventsOf(tx, sessionId, TRANSCRIPT_EVENTS));
-      const position = exchanges.findIndex(({ messageId }) => messageId === input.messageId);
-      const found = exchanges[position];
-      if (!found) throw new Error('the message of a turn is not in the log of its session');
-      return {
-        agent,
-        history: exchanges.slice(0, position),
-        current: input.kind === 'continue' ? found : { ...found, units: [] },
-        ...(await this.#workspace(tx, sessionId, input)),
-        answer:
-          input.kind === 'continue' ? await foldAnswer(tx, sessionId, input.answerId) : { text: '', reasoning: '' },
-      };
-    });
+    const { agentId, ...found } = await this.db.as(caller.tenantId, (tx) => this.#conversation(tx, sessionId, input));
+    return { ...found, agent: await this.agents.get(caller, agentId) };
+  }
+
+  async #conversation(
+    tx: TenantTx,
+    sessionId: string,
+    input: TurnInput,
+  ): Promise<Omit<TurnStart, 'agent'> & { agentId: string }> {
+    const session = await tx
+      .selectFrom('sessions')
+      .select('agent_id')
+      .where('id', '=', sessionId)
+      .executeTakeFirstOrThrow();
+    const exchanges = exchangesOf(await readEventsOf(tx, sessionId, TRANSCRIPT_EVENTS));
+    const position = exchanges.findIndex(({ messageId }) => messageId === input.messageId);
+    const found = exchanges[position];
+    if (!found) throw new Error('the message of a turn is not in the log of its session');
+    const continues = input.kind === 'continue';
+    return {
+      agentId: session.agent_id,
+      history: exchanges.slice(0, position),
+      current: continues ? found : { ...found, units: [] },
+      ...(await this.#workspace(tx, sessionId, input)),
+      answer: continues ? await foldAnswer(tx, sessionId, input.answerId) : { text: '', reasoning: '' },
+    };
   }
 
   async #workspace(

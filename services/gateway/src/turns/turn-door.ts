@@ -1,0 +1,57 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { TenantTx } from '../database/tenant-db.ts';
+import type { SessionEvent } from '../sessions/event.schema.ts';
+import type { HeldSession } from '../sessions/log-writer.ts';
+import { SessionLog } from '../sessions/session-log.ts';
+import { turnRunning } from '../sessions/sessions.errors.ts';
+import type { Accepted } from '../sessions/sessions.schema.ts';
+import { type LockedSession, SessionsStore } from '../sessions/sessions.store.ts';
+import { InputsStore } from './inputs.store.ts';
+import { Lease } from './lease.ts';
+import type { TurnInput } from './turn-input.ts';
+import { TurnRunner } from './turn-runner.ts';
+
+/**
+ * The one way into a session's queue of inputs. An input and the right to work on it are one transaction: whenever an input waits, some gateway holds the
+ * session, and if that one dies, another finds it by its lease.
+ */
+@Injectable()
+export class TurnDoor {
+  constructor(
+    @Inject(SessionsStore) private readonly sessions: SessionsStore,
+    @Inject(InputsStore) private readonly inputs: InputsStore,
+    @Inject(Lease) private readonly lease: Lease,
+    @Inject(TurnRunner) private readonly runner: TurnRunner,
+    @Inject(SessionLog) private readonly log: SessionLog,
+  ) {}
+
+  answerOf(tx: TenantTx, sessionId: string, clientMessageId: string): Promise<Accepted | undefined> {
+    return this.inputs.answerOf(tx, sessionId, clientMessageId);
+  }
+
+  /** The newest input of a session in which nothing runs or waits. Errors: `turn_running`. */
+  async lastIdle(tx: TenantTx, session: LockedSession): Promise<TurnInput | undefined> {
+    if (session.owner !== null) throw turnRunning();
+    return (await this.inputs.newest(tx, session.id))?.input;
+  }
+
+  /** Puts an input into the queue and, when nobody holds the session, takes it for this gateway. */
+  async enter(
+    tx: TenantTx,
+    tenantId: string,
+    session: LockedSession,
+    lastSeq: number,
+    { input, answer, clientMessageId }: { input: TurnInput; answer: Accepted; clientMessageId: string | undefined },
+  ): Promise<HeldSession | undefined> {
+    await this.inputs.insert(tx, session.id, input, answer, clientMessageId);
+    if (session.owner !== null) return undefined;
+    const fence = await this.sessions.take(tx, session, this.lease.gatewayId);
+    return { tenantId, sessionId: session.id, fence, lastSeq };
+  }
+
+  /** After the commit: tells readers and starts to work. */
+  open(held: HeldSession | undefined, events: readonly SessionEvent[]): void {
+    this.log.publish(events);
+    if (held) this.runner.start(held);
+  }
+}
