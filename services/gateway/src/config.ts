@@ -1,4 +1,5 @@
 import { flag, integer, readConfig, wordList } from '@moli/config';
+import { ACCEPTED_TYPES } from '@moli/tables';
 import { LOG_LEVELS } from '@moli/telemetry';
 import { z } from 'zod';
 
@@ -8,6 +9,11 @@ const postgresUrl = z.string().regex(/^postgres(ql)?:\/\//, 'not a postgres:// U
 const httpUrl = z
   .url({ protocol: /^https?$/, error: 'not an http:// or https:// URL' })
   .transform((url) => url.replace(/\/+$/, ''));
+
+const KNOWN_TYPES = ACCEPTED_TYPES.map(({ extension }) => extension);
+const uploadTypes = wordList.refine((types) => types.length > 0 && types.every((type) => KNOWN_TYPES.includes(type)), {
+  error: `not among ${KNOWN_TYPES.join(', ')}`,
+});
 
 /** Every variable of the gateway. `docs/config.md` is made from this object. */
 export const GatewayConfigSchema = z.object({
@@ -19,23 +25,17 @@ export const GatewayConfigSchema = z.object({
   publicUrl: httpUrl
     .default('http://localhost:8000')
     .meta({ description: 'Address people open in the browser: start of links and the origin that cookies belong to.' }),
-  internalUrl: httpUrl
-    .optional()
-    .meta({
-      description: 'Address at which the executor reaches the gateway for signed links. Default: `MOLI_PUBLIC_URL`.',
-    }),
-  allowedHosts: wordList
-    .default([])
-    .meta({
-      description:
-        'More `host[:port]` names under which people may open Moli, separated by commas. Names that are not known get 421.',
-    }),
-  trustedProxies: wordList
-    .default([])
-    .meta({
-      description:
-        'Addresses or networks of reverse proxies whose `X-Forwarded-*` headers are believed, separated by commas.',
-    }),
+  internalUrl: httpUrl.optional().meta({
+    description: 'Address at which the executor reaches the gateway for signed links. Default: `MOLI_PUBLIC_URL`.',
+  }),
+  allowedHosts: wordList.default([]).meta({
+    description:
+      'More `host[:port]` names under which people may open Moli, separated by commas. Names that are not known get 421.',
+  }),
+  trustedProxies: wordList.default([]).meta({
+    description:
+      'Addresses or networks of reverse proxies whose `X-Forwarded-*` headers are believed, separated by commas.',
+  }),
   databaseUrl: postgresUrl.meta({
     description: 'PostgreSQL as role moli_app: one tenant’s rows at a time.',
     secret: true,
@@ -48,12 +48,10 @@ export const GatewayConfigSchema = z.object({
     description: 'PostgreSQL as role moli_auth: people, sign-ins and look-up of keys.',
     secret: true,
   }),
-  databaseOwnerUrl: postgresUrl
-    .optional()
-    .meta({
-      description: 'PostgreSQL as a role that may create roles and tables. Only for the `migrate` command.',
-      secret: true,
-    }),
+  databaseOwnerUrl: postgresUrl.optional().meta({
+    description: 'PostgreSQL as a role that may create roles and tables. Only for the `migrate` command.',
+    secret: true,
+  }),
   databasePoolSize: integer(1, 200)
     .default(10)
     .meta({ description: 'Connections of one gateway as moli_app; the two other roles get half each.' }),
@@ -72,28 +70,9 @@ export const GatewayConfigSchema = z.object({
   uploadMaxBytes: integer(1, 10_240 * MIB)
     .default(50 * MIB)
     .meta({ description: 'Largest file that is accepted, in bytes.' }),
-  uploadTypes: wordList
-    .default([
-      'csv',
-      'tsv',
-      'txt',
-      'xlsx',
-      'xls',
-      'json',
-      'jsonl',
-      'md',
-      'png',
-      'jpg',
-      'jpeg',
-      'gif',
-      'webp',
-      'pdf',
-      'zip',
-      'parquet',
-    ])
-    .meta({
-      description: 'File name extensions that are accepted, separated by commas. The content must fit the name.',
-    }),
+  uploadTypes: uploadTypes.default(KNOWN_TYPES).meta({
+    description: 'File name extensions that are accepted, separated by commas. The content must fit the name.',
+  }),
   secret: z
     .string()
     .regex(/^[0-9a-f]{64}$/i, 'not 64 hex digits')
