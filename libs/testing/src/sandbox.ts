@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 /** Folder of the in-sandbox program. */
-export const SANDBOX_DIR = join(import.meta.dirname, '../../../sandbox');
+export const SANDBOX_DIR = process.env.MOLI_SANDBOX_DIR ?? join(import.meta.dirname, '../../../sandbox');
 
 let found: Promise<string> | undefined;
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { DEFAULT_LIMITS, type RunLimits } from '@moli/queue';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ArtifactHead, DisplayHead, Runner, RunInput, RunReport, RunSink, RunSpec } from './runner.ts';
+import type { ArtifactHead, DisplayHead, RunInput, Runner, RunReport, RunSink, RunSpec } from './runner.ts';
 
 /** A sink that keeps everything in memory. */
 export class RecordingSink implements RunSink {
@@ -143,7 +143,13 @@ export function runnerContract(name: string, make: () => Promise<Runner>): void 
       expect(sink.displays).toHaveLength(2);
       expect(sink.displays[0]?.head.mimeType).toBe('image/png');
       expect(sink.displays[0]?.content?.subarray(1, 4).toString()).toBe('PNG');
-      expect(sink.displays[1]?.head.table).toMatchObject({ rows: [['一', 1], ['二', 2]], totalRows: 2 });
+      expect(sink.displays[1]?.head.table).toMatchObject({
+        rows: [
+          ['一', 1],
+          ['二', 2],
+        ],
+        totalRows: 2,
+      });
     });
 
     it('hands output over while the program runs', async () => {
@@ -164,7 +170,7 @@ export function runnerContract(name: string, make: () => Promise<Runner>): void 
     it.each([
       ['timeout_wall', 'import time\ntime.sleep(30)', { wallSeconds: 0.5 }],
       ['timeout_cpu', 'while True: pass', { cpuSeconds: 1, wallSeconds: 20 }],
-      ['memory_limit', "a = []\nwhile True: a.append(bytearray(10_000_000))", { memoryBytes: 256 * 1024 * 1024 }],
+      ['memory_limit', 'a = []\nwhile True: a.append(bytearray(10_000_000))', { memoryBytes: 256 * 1024 * 1024 }],
       ['disk_limit', "open('x', 'wb').write(b'0' * 50_000_000)", { diskBytes: 8 * 1024 * 1024 }],
     ] as const)('ends with %s when that limit is reached', async (verdict, code, limits) => {
       const { report } = await run(specOf(code, { limits }));
@@ -188,7 +194,7 @@ export function runnerContract(name: string, make: () => Promise<Runner>): void 
         'for fd in range(3, 256):',
         '    try: os.write(fd, struct.pack("<I", len(frame) + 1) + b"R" + frame)',
         '    except OSError: pass',
-        "print('{\"verdict\": \"ok\"}')",
+        'print(\'{"verdict": "ok"}\')',
         'raise ValueError("real")',
       ].join('\n');
       const { report } = await run(specOf(code));
@@ -213,7 +219,7 @@ export function runnerContract(name: string, make: () => Promise<Runner>): void 
       sink.onOutput = () => {
         throw new Error('refused');
       };
-      await expect(runner.run(specOf("print(1)\nimport time\ntime.sleep(20)"), sink, never)).rejects.toThrow('refused');
+      await expect(runner.run(specOf('print(1)\nimport time\ntime.sleep(20)'), sink, never)).rejects.toThrow('refused');
       expect((await run(specOf('print(2)'))).report.verdict).toBe('ok');
     });
 

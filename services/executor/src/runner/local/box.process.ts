@@ -112,10 +112,7 @@ export class BoxProcess {
     child.stdin.on('error', () => {});
     child.on('error', (error) => this.#ended(error.message, startedAt));
     createInterface({ input: child.stdout }).on('line', (line) => this.#heard(line));
-    createInterface({ input: child.stderr }).on('line', (line) => {
-      this.#reason = line.slice(0, 500);
-      log.info('sandbox box says', { line: line.slice(0, 500) });
-    });
+    createInterface({ input: child.stderr }).on('line', (line) => this.#said(line));
     child.on('close', (code, signal) => this.#ended(`ended with ${code ?? signal}`, startedAt));
   }
 
@@ -125,6 +122,19 @@ export class BoxProcess {
     this.#ready = ready.data;
     log.info('sandbox ready', { strength: ready.data.strength, slots: this.#options.slots });
     for (const wake of this.#waiting) wake();
+  }
+
+  /** Its log lines are JSON; anything else is a traceback of its own. Never output of a run. */
+  #said(line: string): void {
+    const { level, msg, time: _, ...fields } = (parse(line) ?? {}) as Record<string, unknown>;
+    if (typeof msg !== 'string') {
+      this.#reason = line.slice(0, 500);
+      log.warn('sandbox', { line: line.slice(0, 500) });
+      return;
+    }
+    if (level === 'warn' || level === 'error') this.#reason = line.slice(0, 500);
+    const write = level === 'error' || level === 'warn' || level === 'info' ? log[level] : log.debug;
+    write(`sandbox: ${msg.slice(0, 100)}`, fields);
   }
 
   #ended(how: string, startedAt: number): void {

@@ -19,7 +19,9 @@ runnerContract('local', makeRunner);
 /** Processes whose command line names this folder. */
 function processesOf(folder: string): number[] {
   const lines = execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' }).split('\n');
-  return lines.filter((line) => line.includes(folder) && !line.includes('ps -eo')).map((line) => Number.parseInt(line, 10));
+  return lines
+    .filter((line) => line.includes(folder) && !line.includes('ps -eo'))
+    .map((line) => Number.parseInt(line, 10));
 }
 
 describe('local runner', () => {
