@@ -18,7 +18,7 @@ export async function buildServices(): Promise<void> {
   await step({ zh: '构建', en: 'Building' }, async (note) => {
     await runCommand(
       process.execPath,
-      [join(ROOT, 'node_modules/nx/bin/nx.js'), 'run-many', '-t', 'build', '--outputStyle=stream'],
+      [join(ROOT, 'node_modules/.bin/nx'), 'run-many', '-t', 'build', '--outputStyle=stream'],
       {
         cwd: ROOT,
         env: toolEnv(),
