@@ -10,7 +10,7 @@ interface Operation {
   readonly responses?: Record<string, { description?: string; content?: Record<string, { schema?: object }> }>;
 }
 
-const escape = (text: string): string =>
+const htmlText = (text: string): string =>
   text.replaceAll(
     /[&<>"']/g,
     (sign) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' })[sign] ?? sign,
@@ -20,30 +20,30 @@ function schemaText(schema: object | undefined): string {
   if (!schema) return '';
   const ref = (schema as { $ref?: string }).$ref;
   if (ref) {
-    const name = escape(ref.split('/').at(-1) ?? '');
+    const name = htmlText(ref.split('/').at(-1) ?? '');
     return `<a href="#schema-${name}">${name}</a>`;
   }
-  return `<pre>${escape(JSON.stringify(schema, null, 2))}</pre>`;
+  return `<pre>${htmlText(JSON.stringify(schema, null, 2))}</pre>`;
 }
 
 function operationHtml(method: string, path: string, operation: Operation): string {
   const parameters = (operation.parameters ?? [])
     .map(
       (one) =>
-        `<tr><td><code>${escape(one.name)}</code></td><td>${escape(one.in)}${one.required ? ', required' : ''}</td></tr>`,
+        `<tr><td><code>${htmlText(one.name)}</code></td><td>${htmlText(one.in)}${one.required ? ', required' : ''}</td></tr>`,
     )
     .join('');
   const bodies = Object.entries(operation.requestBody?.content ?? {}).map(
-    ([type, { schema }]) => `<h4>Body <small>${escape(type)}</small></h4>${schemaText(schema)}`,
+    ([type, { schema }]) => `<h4>Body <small>${htmlText(type)}</small></h4>${schemaText(schema)}`,
   );
   const answers = Object.entries(operation.responses ?? {}).flatMap(([status, answer]) =>
     Object.entries(answer.content ?? { '': {} }).map(
       ([type, { schema }]) =>
-        `<tr><td>${escape(status)}</td><td>${escape(answer.description ?? '')} <small>${escape(type)}</small> ${schemaText(schema)}</td></tr>`,
+        `<tr><td>${htmlText(status)}</td><td>${htmlText(answer.description ?? '')} <small>${htmlText(type)}</small> ${schemaText(schema)}</td></tr>`,
     ),
   );
   const open = operation.security?.length === 0 ? ' <small>no credentials</small>' : '';
-  return `<details id="${escape(operation.operationId ?? '')}"><summary><b class="${method}">${method.toUpperCase()}</b> <code>${escape(path)}</code> ${escape(operation.summary ?? '')}${open}</summary>
+  return `<details id="${htmlText(operation.operationId ?? '')}"><summary><b class="${method}">${method.toUpperCase()}</b> <code>${htmlText(path)}</code> ${htmlText(operation.summary ?? '')}${open}</summary>
 ${parameters ? `<h4>Parameters</h4><table>${parameters}</table>` : ''}${bodies.join('')}<h4>Answers</h4><table>${answers.join('')}</table></details>`;
 }
 
@@ -61,18 +61,18 @@ export function docsPage(document: OpenAPIObject): string {
   }
   const sections = [...groups]
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([tag, items]) => `<h2>${escape(tag)}</h2>${items.join('\n')}`);
+    .map(([tag, items]) => `<h2>${htmlText(tag)}</h2>${items.join('\n')}`);
   const schemas = Object.entries(document.components?.schemas ?? {})
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(
       ([name, schema]) =>
-        `<details id="schema-${escape(name)}"><summary><code>${escape(name)}</code></summary>${schemaText(schema)}</details>`,
+        `<details id="schema-${htmlText(name)}"><summary><code>${htmlText(name)}</code></summary>${schemaText(schema)}</details>`,
     );
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Moli API</title><link rel="stylesheet" href="/docs/style.css"></head><body><main>
-<h1>Moli API <small>${escape(document.info.version)}</small></h1>
-<p>${escape(document.info.description ?? '')} The same as <a href="/openapi.json">OpenAPI 3.1</a>. Programs send <code>Authorization: Bearer moli_…</code>; every failure is a <a href="#schema-Problem">Problem</a>.</p>
+<h1>Moli API <small>${htmlText(document.info.version)}</small></h1>
+<p>${htmlText(document.info.description ?? '')} The same as <a href="/openapi.json">OpenAPI 3.1</a>. Programs send <code>Authorization: Bearer moli_…</code>; every failure is a <a href="#schema-Problem">Problem</a>.</p>
 ${sections.join('\n')}
 <h2>Schemas</h2>
 ${schemas.join('\n')}

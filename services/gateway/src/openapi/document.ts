@@ -28,6 +28,12 @@ const PROBLEM_ANSWER = {
   content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
 };
 
+function withRawPaths(paths: OpenAPIObject['paths']): OpenAPIObject['paths'] {
+  const all = { ...paths };
+  for (const [path, item] of Object.entries(RAW_PATHS)) all[path] = { ...all[path], ...item };
+  return Object.fromEntries(Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
 /**
  * The OpenAPI 3.1 document of the whole public API: Nest's handlers from their schemas, raw routes by hand. Every operation may answer a problem;
  * those that need no credentials say so.
@@ -42,9 +48,7 @@ export function makeDocument(app: INestApplication): OpenAPIObject {
     .addCookieAuth('moli.session_token', { type: 'apiKey', in: 'cookie' }, 'session')
     .build();
   const document = SwaggerModule.createDocument(app, settings, { operationIdFactory: (_controller, method) => method });
-  document.paths = Object.fromEntries(
-    Object.entries({ ...document.paths, ...RAW_PATHS }).sort(([a], [b]) => (a < b ? -1 : 1)),
-  ) as OpenAPIObject['paths'];
+  document.paths = withRawPaths(document.paths);
   document.components ??= {};
   document.components.schemas = {
     ...document.components.schemas,
