@@ -29,7 +29,14 @@ export interface EventData {
     clientMessageId?: string;
     userId?: string;
   };
-  'turn.started': { model: string; reason: string; agentId: string; scripted?: boolean; continues?: string };
+  'turn.started': {
+    model: string;
+    reason: string;
+    agentId: string;
+    scripted?: boolean;
+    continues?: string;
+    replaces?: string;
+  };
   'text.delta': { text: string };
   'reasoning.delta': { text: string };
   'tool.call': { callId: string; name: string; arguments: Record<string, unknown>; trigger: string };

@@ -5,7 +5,9 @@ import type {
   ModelConfig,
   ModelConfigInput,
   ModelTest,
+  RunPending,
   RunResult,
+  RunSummary,
   ServerSettings,
   Session,
   SessionArtifact,
@@ -84,6 +86,8 @@ export const artifactUrl = (artifactId: string) => `/v1/artifacts/${id(artifactI
 export const artifactDownloadUrl = (artifactId: string) => `/v1/artifacts/${id(artifactId)}/content?download=1`;
 export const rerun = (runId: string) =>
   request<{ runId: string }>('POST', `/v1/runs/${id(runId)}/rerun`, { body: {}, headers: { prefer: 'respond-async' } });
-export const getRun = (runId: string) => request<RunResult>('GET', `/v1/runs/${id(runId)}`);
+export const getRun = (runId: string) => request<RunResult | RunPending>('GET', `/v1/runs/${id(runId)}`);
+export const listRuns = (sessionId: string) =>
+  request<{ items: RunSummary[] }>('GET', '/v1/runs', { query: { sessionId, limit: 100 } });
 export const cancelRun = (runId: string) => request<unknown>('POST', `/v1/runs/${id(runId)}/cancel`, { body: {} });
 export const runEventsUrl = (runId: string) => `/v1/runs/${id(runId)}/events`;

@@ -25,6 +25,7 @@ export interface Me {
   tenant: { id: string; name: string };
   role: Role;
   tenants: { id: string; name: string; role: Role }[];
+  hasPassword: boolean;
 }
 
 export interface ModelConfig {
@@ -48,11 +49,20 @@ export interface ModelConfigInput {
   isDefault?: boolean;
 }
 
+export interface ModelProblem {
+  code: string;
+  title: string;
+  detail: string;
+  [field: string]: unknown;
+}
+
 export interface ModelTest {
   ok: boolean;
   latencyMs?: number;
   reply?: string;
-  problem?: Problem;
+  /** Whether the model called the tool that it was offered. */
+  tools?: boolean;
+  problem?: ModelProblem;
   models?: string[];
 }
 
@@ -74,8 +84,8 @@ export interface Session {
 }
 
 export interface TableSniff {
-  encoding?: string;
-  delimiter?: string;
+  encoding: string | null;
+  delimiter: string | null;
   columns: { name: string; type: string }[];
   rows: number;
 }
@@ -88,7 +98,10 @@ export interface StoredFile {
   mimeType: string;
   sessionId?: string | null;
   createdAt?: string;
-  table?: TableSniff | null;
+  table?: TableSniff;
+  sheets?: { name: string; columns: { name: string; type: string }[]; rows: number }[];
+  /** Doubts about what was found: encoding, header, ragged rows. */
+  notes?: { code: string; zh: string; en: string }[];
 }
 
 export interface ArtifactRef {
@@ -123,7 +136,7 @@ export interface RunError {
   code?: string;
   name?: string;
   message: string;
-  line?: number;
+  line?: number | null;
   traceback?: string;
   explanation?: { zh: string; en: string };
 }
@@ -131,6 +144,7 @@ export interface RunError {
 /** What a run answered, as `GET /v1/runs/{id}` and the last frame of its event stream carry it. */
 export interface RunResult {
   runId: string;
+  state: 'finished';
   success: boolean;
   verdict: string;
   stdout?: string;
@@ -140,4 +154,16 @@ export interface RunResult {
   error?: RunError | null;
   usage?: { wallMs: number; cpuMs: number; maxMemoryBytes: number };
   timings?: Record<string, number>;
+}
+
+/** A run that has no verdict yet. */
+export interface RunPending {
+  runId: string;
+  state: 'queued' | 'running';
+}
+
+export interface RunSummary {
+  runId: string;
+  state: 'open' | 'finished';
+  rerunOf: string | null;
 }

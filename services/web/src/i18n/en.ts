@@ -55,7 +55,6 @@ export const en: typeof zh = {
     saved: 'Password saved',
     change: 'Change the password',
     current: 'Current password',
-    currentHint: 'Leave it empty if you have not set one yet.',
   },
   session: {
     new: 'New chat',

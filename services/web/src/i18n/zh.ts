@@ -47,7 +47,6 @@ export const zh = {
     saved: '密码已保存',
     change: '修改密码',
     current: '当前密码',
-    currentHint: '还没有设置过密码就留空。',
   },
   session: {
     new: '新对话',

@@ -1,6 +1,6 @@
 import { defineStore } from 'pinia';
 import { ref } from 'vue';
-import { getSessionFiles } from '../api/routes.ts';
+import { getSessionFiles, listRuns } from '../api/routes.ts';
 import type { SessionArtifact, StoredFile, TableSniff } from '../api/types.ts';
 
 interface SessionFiles {
@@ -12,6 +12,8 @@ interface SessionFiles {
 export const useSessionFiles = defineStore('session-files', () => {
   const bySession = ref<Record<string, SessionFiles>>({});
   const tables = ref<Record<string, TableSniff>>({});
+  /** Runs that people started again, by the run they repeat; oldest first. */
+  const reruns = ref<Record<string, string[]>>({});
 
   async function load(sessionId: string): Promise<void> {
     const found = await getSessionFiles(sessionId);
@@ -26,5 +28,13 @@ export const useSessionFiles = defineStore('session-files', () => {
     if (file.table) tables.value[file.id] = file.table;
   }
 
-  return { bySession, load, tableOf, note };
+  /** Both are asked for once when a session with runs is opened. */
+  async function loadReruns(sessionId: string): Promise<void> {
+    const { items } = await listRuns(sessionId);
+    const found: Record<string, string[]> = {};
+    for (const { runId, rerunOf } of items.toReversed()) if (rerunOf) (found[rerunOf] ??= []).push(runId);
+    Object.assign(reruns.value, found);
+  }
+
+  return { reruns, loadReruns, bySession, load, tableOf, note };
 });

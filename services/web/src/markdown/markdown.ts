@@ -5,7 +5,7 @@ import { mathPlugin } from './math.ts';
 import { createSplitter, type Split } from './splitter.ts';
 
 /** Shortest run of base64 after "data:image" that is taken out of running text, in characters. */
-const longData = /data:image\/[\w.+-]+;base64,[A-Za-z0-9+/=\s]{120,}/g;
+const longData = /data:image\/[\w.+-]+;base64,[A-Za-z0-9+/=]{120,}/g;
 
 export function createMarkdown(): MarkdownIt {
   const md = new MarkdownItClass({ html: false, linkify: true, breaks: false });

@@ -27,40 +27,46 @@ export function createRunFollower(runId: string, first: ToolCall): RunFollower {
       artifacts: [],
     },
   });
-  const source = new EventSource(runEventsUrl(runId));
   const change = (changes: Partial<ToolCall>) => {
     follower.call = { ...follower.call, ...changes };
   };
-  const text = (data: string) => (JSON.parse(data) as { text: string }).text;
-
-  source.addEventListener('started', (event) => change({ state: stageOf(event.data) }));
-  source.addEventListener('stdout', (event) =>
-    change({ state: 'running', stdout: follower.call.stdout + text(event.data) }),
-  );
-  source.addEventListener('stderr', (event) =>
-    change({ state: 'running', stderr: follower.call.stderr + text(event.data) }),
-  );
-  source.addEventListener('display', (event) => {
-    const data = JSON.parse(event.data) as Display & { display?: Display };
-    change({ displays: [...follower.call.displays, data.display ?? data] });
-  });
-  source.addEventListener('result', (event) => {
-    source.close();
-    const data = JSON.parse(event.data) as RunResult & { result?: RunResult };
-    change(callOf(data.result ?? data, follower.call));
-  });
-  source.onerror = () => {
-    if (source.readyState !== EventSource.CLOSED) return; // the browser tries again by itself
-    getRun(runId)
-      .then((result) => change(callOf(result, follower.call)))
-      .catch((error) => change({ state: 'done', ok: false, error: { message: problemOf(error).detail } }));
-  };
+  void settle(runId, follower, change);
   return follower;
 }
 
-function stageOf(data: string): ToolCall['state'] {
-  const { stage } = JSON.parse(data) as { stage?: ToolCall['state'] };
-  return stage ?? 'running';
+type Change = (changes: Partial<ToolCall>) => void;
+
+/** Takes the result of a finished run; one that still runs is followed. */
+async function settle(runId: string, follower: RunFollower, change: Change): Promise<void> {
+  try {
+    const run = await getRun(runId);
+    if (run.state === 'finished') change(callOf(run, follower.call));
+    else follow(runId, follower, change);
+  } catch (error) {
+    change({ state: 'done', ok: false, error: { message: problemOf(error).detail } });
+  }
+}
+
+function follow(runId: string, follower: RunFollower, change: Change): void {
+  const source = new EventSource(runEventsUrl(runId));
+  const text = (data: string) => (JSON.parse(data) as { text: string }).text;
+  source.addEventListener('stage', (event) => {
+    const { stage } = JSON.parse(event.data) as { stage: ToolCall['state'] };
+    change({ state: stage });
+  });
+  source.addEventListener('stdout', (event) => change({ stdout: follower.call.stdout + text(event.data) }));
+  source.addEventListener('stderr', (event) => change({ stderr: follower.call.stderr + text(event.data) }));
+  source.addEventListener('display', (event) => {
+    change({ displays: [...follower.call.displays, JSON.parse(event.data) as Display] });
+  });
+  source.addEventListener('result', (event) => {
+    source.close();
+    change(callOf(JSON.parse(event.data) as RunResult, follower.call));
+  });
+  source.onerror = () => {
+    // A broken connection is taken up again by the browser itself; a refused one is over.
+    if (source.readyState === EventSource.CLOSED) void settle(runId, follower, change);
+  };
 }
 
 /** A finished run in the form of a tool call. */
@@ -76,7 +82,7 @@ export function callOf(result: RunResult, call: ToolCall): Partial<ToolCall> {
     verdict: result.verdict,
     stdout: result.stdout ?? call.stdout,
     stderr: result.stderr ?? call.stderr,
-    displays: displays.length > 0 ? displays : call.displays,
+    displays,
     artifacts,
     error: result.error ?? undefined,
     durationMs: result.usage?.wallMs ?? Date.now() - call.startedAt,

@@ -30,6 +30,11 @@ export function sortedRows(table: TableDisplay, column: number, direction: SortD
 
 function compareCells(a: string | number | boolean, b: string | number | boolean): number {
   if (typeof a === 'number' && typeof b === 'number') return a - b;
+  // A number too long for JSON comes as text with all its digits.
+  if (typeof a === 'number' || typeof b === 'number') {
+    const difference = Number(a) - Number(b);
+    if (!Number.isNaN(difference)) return difference;
+  }
   // By code unit: a Chinese collation of 100,000 rows takes longer than a click may.
   const left = String(a);
   const right = String(b);

@@ -175,16 +175,7 @@ function change(
 ): void {
   const id = event.messageId;
   if (!id) return;
-  const known = state.messages.get(id) ?? {
-    id,
-    role: 'assistant' as const,
-    parts: [],
-    tools: {},
-    files: [],
-    status: 'streaming' as const,
-    createdAt: event.at,
-    turnId: event.turnId,
-  };
+  const known = state.messages.get(id) ?? newAnswer(id, event);
   put(state, update(known));
 }
 
@@ -263,11 +254,13 @@ function completeMessage(state: SessionState, event: SessionEvent, data: EventDa
 
 const squash = (text: string) => text.replace(/\s+/g, '');
 
+/** A turn begins its answer, or goes on with one; the answer stands after the message that it answers. */
 function startTurn(state: SessionState, event: SessionEvent, data: EventData['turn.started']): void {
-  if (!event.turnId) return;
-  state.turns.set(event.turnId, {
-    id: event.turnId,
-    messageId: event.messageId,
+  const { turnId, messageId } = event;
+  if (!turnId) return;
+  state.turns.set(turnId, {
+    id: turnId,
+    messageId,
     agentId: data.agentId,
     model: data.model,
     reason: data.reason,
@@ -275,9 +268,38 @@ function startTurn(state: SessionState, event: SessionEvent, data: EventData['tu
     startedAt: at(event),
     state: 'running',
   });
-  // A turn that goes on from a stopped answer may write into the same message.
-  const message = event.messageId ? state.messages.get(event.messageId) : undefined;
-  if (message) state.messages.set(message.id, { ...message, status: 'streaming', turnId: event.turnId });
+  if (!messageId) return;
+  const known = state.messages.get(messageId);
+  if (known) {
+    state.messages.set(messageId, { ...known, status: 'streaming', turnId });
+    return;
+  }
+  place(state, { messageId, turnId, replaces: data.replaces });
+  state.messages.set(messageId, newAnswer(messageId, event));
+}
+
+function newAnswer(id: string, event: { turnId?: string; at: string }): Message {
+  return {
+    id,
+    role: 'assistant',
+    parts: [],
+    tools: {},
+    files: [],
+    status: 'streaming',
+    createdAt: event.at,
+    turnId: event.turnId,
+  };
+}
+
+/** Messages may be accepted one after another before their answers come: an answer goes after the message of its own turn. */
+function place(state: SessionState, answer: { messageId: string; turnId: string; replaces?: string }): void {
+  const replaced = answer.replaces ? state.order.indexOf(answer.replaces) : -1;
+  if (replaced >= 0) {
+    state.order[replaced] = answer.messageId;
+    return;
+  }
+  const question = state.order.findLastIndex((id) => state.messages.get(id)?.turnId === answer.turnId);
+  state.order.splice(question < 0 ? state.order.length : question + 1, 0, answer.messageId);
 }
 
 type TurnEnd = Pick<Turn, 'state'> & Partial<Pick<Turn, 'usage' | 'durationMs' | 'problem'>>;

@@ -7,6 +7,7 @@ import { getFile } from '../api/routes.ts';
 import type { StoredFile } from '../api/types.ts';
 import { formatBytes } from '../i18n/format.ts';
 import { locale, t } from '../i18n/i18n.ts';
+import { useSessionFiles } from '../inspector/session-files.ts';
 import { acceptedKinds, checkContent, checkUpload, type UploadRefusal } from './upload-check.ts';
 
 export type UploadState = 'waiting' | 'sending' | 'paused' | 'retrying' | 'detecting' | 'done' | 'refused';
@@ -144,6 +145,7 @@ export const useUploads = defineStore('uploads', () => {
     try {
       if (!fileId) throw new Error(t('upload.noId'));
       upload.file = await getFile(fileId);
+      useSessionFiles().note(upload.file);
       upload.state = 'done';
     } catch (error) {
       refuse(upload, problemOf(error).detail);
