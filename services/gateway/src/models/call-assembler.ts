@@ -51,10 +51,11 @@ export class CallAssembler {
   finish(): { calls: ModelCall[]; fault?: AppError } {
     const calls: ModelCall[] = [];
     const ids = new Set<string>();
-    for (const [i, slot] of this.#slots.entries()) {
+    const slots = this.#inOrder();
+    for (const [i, slot] of slots.entries()) {
       const name = this.#nameOf(slot);
       // A last frame that says the name once more and nothing else is no second call.
-      const previous = this.#slots[i - 1];
+      const previous = slots[i - 1];
       if (
         !slot.id &&
         slot.pieces.length === 0 &&
@@ -74,6 +75,13 @@ export class CallAssembler {
       calls.push({ id, name, arguments: joinPieces(slot.pieces) });
     }
     return { calls };
+  }
+
+  /** By index where every call has its own; else as they began. */
+  #inOrder(): readonly Slot[] {
+    const indexes = this.#slots.map((slot) => slot.index);
+    if (indexes.includes(undefined) || new Set(indexes).size < indexes.length) return this.#slots;
+    return this.#slots.toSorted((a, b) => a.index! - b.index!);
   }
 
   #open(fragment: CallFragment): Slot {

@@ -25,7 +25,7 @@ export function readInlineCalls(text: string, offered: ReadonlySet<string>, ende
     if (!rest.startsWith(OPEN_TAG)) return !ended && OPEN_TAG.startsWith(rest) ? 'more' : 'text';
     const body = rest.slice(OPEN_TAG.length);
     if (!canBegin(body.trimStart())) return 'text';
-    const close = closeOf(body);
+    const close = closeOf(body, ended);
     if (close < 0 && !ended) return 'more';
     const inner = (close < 0 ? body : body.slice(0, close)).trim();
     const call = readBody(inner, offered, close >= 0);
@@ -41,12 +41,13 @@ const canBegin = (body: string): boolean =>
   body === '' || body.startsWith('{') || body.startsWith(FUNCTION_TAG) || FUNCTION_TAG.startsWith(body);
 
 /** Where the closing tag stands, not counting one inside a string of the JSON. -1 when it is not there yet. */
-function closeOf(body: string): number {
+function closeOf(body: string, ended: boolean): number {
   const start = body.search(/\S/);
   if (start < 0 || body[start] !== '{') return body.indexOf(CLOSE_TAG);
   const end = endOfObject(body, start);
-  // Broken JSON never ends: the last closing tag is the best that can be said.
-  return end < 0 ? body.lastIndexOf(CLOSE_TAG) : body.indexOf(CLOSE_TAG, end);
+  if (end >= 0) return body.indexOf(CLOSE_TAG, end);
+  // Broken JSON never ends: once all is there, the last closing tag is the best that can be said.
+  return ended ? body.lastIndexOf(CLOSE_TAG) : -1;
 }
 
 function endOfObject(text: string, start: number): number {

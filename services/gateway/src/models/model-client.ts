@@ -108,6 +108,8 @@ export class ModelClient {
       signal?.throwIfAborted();
       return { fault: this.faultOfTransport(thrown) };
     }
+    // A body that is thrown away reports that as an error, which without a listener would end the process.
+    answer.body.on('error', () => {});
     if (answer.statusCode >= 200 && answer.statusCode < 300) {
       if (!/text\/html/i.test(String(answer.headers['content-type'] ?? ''))) return { answer };
       answer.body.destroy();

@@ -306,7 +306,6 @@ async function* pieces(answer: Answer, idleMs: () => number): AsyncGenerator<Buf
 /** Lets the few bytes after [DONE] pass, so that the connection can be used again. */
 function drain(answer: Answer): void {
   const timer = setTimeout(() => answer.body.destroy(), 1000);
-  answer.body.on('error', () => {});
   answer.body.once('close', () => clearTimeout(timer));
   answer.body.resume();
 }

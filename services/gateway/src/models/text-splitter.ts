@@ -16,6 +16,8 @@ export class TextSplitter {
   #state: State = 'start';
   #held = '';
   #closeTag = '';
+  /** Some of the thinking was given out: white space before it is no part of it. */
+  #thought = false;
   readonly #line = new LineTracker();
   readonly #offered: ReadonlySet<string>;
 
@@ -71,7 +73,7 @@ export class TextSplitter {
     if (tag) {
       this.#state = 'think';
       this.#closeTag = tag.replace('<', '</');
-      this.#held = lead.slice(tag.length).replace(/^\s+/, '');
+      this.#held = lead.slice(tag.length);
       return true;
     }
     if (THINK_TAGS.some((candidate) => candidate.startsWith(lead))) return false;
@@ -80,17 +82,22 @@ export class TextSplitter {
   }
 
   #think(events: ModelEvent[]): boolean {
+    if (!this.#thought) this.#held = this.#held.trimStart();
     const close = this.#held.indexOf(this.#closeTag);
     if (close >= 0) {
       const thought = this.#held.slice(0, close).trimEnd();
       if (thought) events.push({ type: 'reasoning', text: thought });
+      this.#thought = true;
       this.#held = this.#held.slice(close + this.#closeTag.length);
       this.#state = 'after-think';
       return true;
     }
     // White space before the closing tag is no thought: it waits until something else follows.
     const free = this.#held.slice(0, this.#held.length - partialTail(this.#held, this.#closeTag)).trimEnd();
-    if (free) events.push({ type: 'reasoning', text: free });
+    if (free) {
+      events.push({ type: 'reasoning', text: free });
+      this.#thought = true;
+    }
     this.#held = this.#held.slice(free.length);
     return false;
   }
