@@ -11,6 +11,9 @@ const LARGEST_CLAIM = 1024 * 1024 * 1024;
 /** Bytes that are unpacked of one archive in all; what lies beyond is described by what the file says of itself. */
 const UNPACKED_BUDGET = 64 * 1024 * 1024;
 
+/** Characters of one text or tag; a cell of Excel has at most 32,767. */
+const LONGEST_SILENCE = 4 * 1024 * 1024;
+
 /** Handlers of one XML part; names come without their namespace prefix. */
 export interface PartReader {
   open?: (name: string, attributes: Readonly<Record<string, string>>) => void;
@@ -46,10 +49,11 @@ export class Archive {
     try {
       const entries = new Map<string, Entry>();
       let claimed = 0;
-      if (zip.entryCount > MOST_ENTRIES) throw hostile(name, `${zip.entryCount} parts`);
+      if (zip.entryCount > MOST_ENTRIES)
+        throw hostile(name, { zh: `有 ${zip.entryCount} 个部件`, en: `${zip.entryCount} parts` });
       for await (const entry of zip.eachEntry()) {
         claimed += entry.uncompressedSize;
-        if (claimed > LARGEST_CLAIM) throw hostile(name, `more than ${LARGEST_CLAIM / 1024 ** 3} GiB`);
+        if (claimed > LARGEST_CLAIM) throw hostile(name, { zh: '超过 1 GiB', en: 'more than 1 GiB' });
         entries.set(entry.fileName.replace(/^\//, ''), entry);
       }
       return new Archive(zip, entries, name);
@@ -92,16 +96,26 @@ export class Archive {
     });
     // Entities are declared in a DOCTYPE; no program that writes workbooks uses one.
     parser.on('doctype', () => {
-      throw hostile(this.#name, 'a DOCTYPE');
+      throw hostile(this.#name, { zh: '含有 DOCTYPE 声明', en: 'it declares a DOCTYPE' });
     });
-    const { open, close, text } = reader;
-    if (open) parser.on('opentag', (tag: SaxesTagPlain) => open(local(tag.name), tag.attributes));
-    if (close) parser.on('closetag', (tag: SaxesTagPlain) => close(local(tag.name)));
-    if (text) parser.on('text', text);
+    let silent = 0;
+    parser.on('opentag', (tag: SaxesTagPlain) => {
+      silent = 0;
+      reader.open?.(local(tag.name), tag.attributes);
+    });
+    parser.on('closetag', (tag: SaxesTagPlain) => {
+      silent = 0;
+      reader.close?.(local(tag.name));
+    });
+    if (reader.text) parser.on('text', reader.text);
     stream.setEncoding('utf8');
     for await (const piece of stream as AsyncIterable<string>) {
       this.#budget -= piece.length;
       parser.write(piece);
+      // The parser holds a text until its tag ends, however long it grows.
+      silent += piece.length;
+      if (silent > LONGEST_SILENCE)
+        throw hostile(this.#name, { zh: '有一个单元格超过 4 MiB', en: 'one cell has more than 4 MiB' });
       if (reader.done?.()) return true;
       if (this.#budget < 0) return false;
     }
@@ -121,9 +135,9 @@ function damaged(name: string, cause: unknown): AppError {
   );
 }
 
-function hostile(name: string, what: string): AppError {
+function hostile(name: string, what: { zh: string; en: string }): AppError {
   return new AppError('unreadable_file', {
-    zh: `文件“${name}”解开后超出安全限度（${what}），没有打开。请只保留需要的工作表，另存为新的 .xlsx 或 CSV 后上传。`,
-    en: `The file “${name}” goes beyond what is safe to open (${what}) and was not opened. Save the sheets you need as a new .xlsx or as CSV and upload that.`,
+    zh: `文件“${name}”超出能安全打开的限度（${what.zh}），没有打开。请只保留需要的工作表，另存为新的 .xlsx 或 CSV 后上传。`,
+    en: `The file “${name}” goes beyond what is safe to open (${what.en}) and was not opened. Save the sheets you need as a new .xlsx or as CSV and upload that.`,
   });
 }

@@ -116,6 +116,12 @@ describe('csv scanner', () => {
     expect(scanner.finish()).toBe('unclosed_quote');
   });
 
+  it('tells a file that was cut inside of a quoted cell from a stray quote', () => {
+    expect(scan('a,b\n"1","2"\n"3","4').end).toBe('cut_in_quote');
+    expect(scan(`a,b\n${'"1","2\n3"\n'.repeat(10)}"4","5\n6`).end).toBe('cut_in_quote');
+    expect(scan('a,b\n1,2\n"3,4\n5,6\n').end).toBe('unclosed_quote');
+  });
+
   it('stops at a line that is no record', () => {
     const scanner = new CsvScanner(',', true, () => {});
     while (scanner.push('x'.repeat(100_000)));

@@ -17,12 +17,15 @@ export const ESCAPED = 1;
  */
 export const RECORD_CHARACTERS = 2 * 1024 * 1024;
 
+/** Quoted cells from which on quotes are taken for the way of the file. */
+const MANY_QUOTED = 20;
+
 const [QUOTE, LF, CR] = [34, 10, 13];
 
 /** Takes records; answers false when it has enough. */
 export type RecordSink = (record: RawRecord) => unknown;
 
-export type ScanEnd = 'complete' | 'unclosed_quote' | 'record_too_long';
+export type ScanEnd = 'complete' | 'unclosed_quote' | 'cut_in_quote' | 'record_too_long';
 
 /**
  * Splits delimited text into records the way pandas and RFC 4180 readers do: a quote opens only at the start of a cell, a doubled quote is one,
@@ -41,6 +44,8 @@ export class CsvScanner {
   #inQuote = false;
   /** The cell whose closing quote was found last has doubled quotes. */
   #doubled = false;
+  /** Cells that were quoted so far, counted only as far as it matters. */
+  #quotedCells = 0;
 
   constructor(delimiter: string, quoting: boolean, sink: RecordSink) {
     this.#delimiter = delimiter.charCodeAt(0);
@@ -63,9 +68,14 @@ export class CsvScanner {
       const text = this.#rest;
       this.#rest = '';
       const reached = this.#scan(text, true);
-      this.#end ??= reached < text.length ? 'unclosed_quote' : 'complete';
+      this.#end ??= reached === text.length ? 'complete' : this.#cut(text) ? 'cut_in_quote' : 'unclosed_quote';
     }
     return this.#end;
+  }
+
+  /** A file that quotes its cells and ends inside of one was cut off; a lone quote that swallows lines to the end is a stray one. */
+  #cut(rest: string): boolean {
+    return this.#quotedCells >= MANY_QUOTED || (this.#quotedCells > 0 && !rest.includes('\n'));
   }
 
   /** Hands over every whole record; returns where the first unfinished one begins. */
@@ -95,6 +105,7 @@ export class CsvScanner {
           this.#inQuote = true;
           return -1;
         }
+        if (this.#quotedCells < MANY_QUOTED) this.#quotedCells += 1;
         start = position + 1;
         end = close;
         position = close + 1;

@@ -4,7 +4,7 @@ import { CsvScanner, type ScanEnd } from './csv-scanner.ts';
 import type { Note, Preview, Table } from './description.ts';
 import type { Encoding } from './encoding.ts';
 import { type BuiltTable, TableBuilder } from './table-builder.ts';
-import { delimiterDoubt, lineTooLong, sepLine, unclosedQuote } from './table-notes.ts';
+import { cutInQuote, delimiterDoubt, lineTooLong, sepLine, unclosedQuote } from './table-notes.ts';
 import { decodedPieces } from './text-pieces.ts';
 
 /** Characters from which delimiter and quoting are guessed. */
@@ -42,6 +42,7 @@ export async function describeDelimited(
     notes.push(unclosedQuote(records + 1));
     ({ built, end } = await scanAll(source, encoding, dialect, false));
   }
+  if (end === 'cut_in_quote') notes.push(cutInQuote(built.rows));
   if (end === 'record_too_long') notes.push(lineTooLong());
   const { columns, rows, preview } = built;
   return {

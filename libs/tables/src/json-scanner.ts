@@ -60,6 +60,12 @@ export class JsonScanner {
     return this.complete;
   }
 
+  /** True where the text is one whole value and nothing else. */
+  accepts(text: string): boolean {
+    const stopped = this.push(text);
+    return this.finish() && stopped === text.length;
+  }
+
   #fail(position: number): void {
     this.error ??= this.#offset + position;
   }

@@ -136,7 +136,7 @@ function textOf(at: Place, depth: number): string {
   ).map(([, name]) => name);
   if (at.kinds & JSON_KIND.object) parts.push(objectText(at, depth));
   if (at.kinds & JSON_KIND.array) {
-    const size = at.fewest === at.most ? `${at.most}` : `${at.fewest}–${at.most}`;
+    const size = at.fewest > at.most ? '?' : at.fewest === at.most ? `${at.most}` : `${at.fewest}–${at.most}`;
     parts.push(at.element ? `[${size} × ${depth < DEEPEST_TEXT ? textOf(at.element, depth + 1) : '…'}]` : '[0]');
   }
   return parts.join(' | ') || 'empty';
@@ -145,6 +145,9 @@ function textOf(at: Place, depth: number): string {
 function objectText(at: Place, depth: number): string {
   if (!at.keys) return '{}';
   if (depth >= DEEPEST_TEXT) return '{…}';
+  // Ids or dates as keys: the one shape below them says more than a hundred of them.
+  const values = at.moreKeys ? new Set([...at.keys.values()].map((child) => textOf(child, depth + 1))) : null;
+  if (values?.size === 1) return `{ [>${MOST_KEYS} keys]: ${[...values][0]} }`;
   const members = [...at.keys].map(([key, child]) => {
     const shown = key.length > 60 ? `${key.slice(0, 60)}…` : key;
     const name = /^[\p{L}_][\p{L}\p{N}_]*$/u.test(shown) ? shown : JSON.stringify(shown);

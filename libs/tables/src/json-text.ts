@@ -59,20 +59,28 @@ interface Lines {
 async function readLines(source: ByteSource, encoding: Encoding): Promise<Lines> {
   const shape = new ShapeBuilder();
   let [records, broken, lastBroken, notFinite] = [0, 0, false, false];
-  const readLine = (line: string): void => {
+  const readLine = (line: string, last: boolean): void => {
     if (line.trim() === '') return;
+    // The last line may be cut: what it lacks is no sign that its keys are optional.
+    if (last && !new JsonScanner(new ShapeBuilder()).accepts(line)) {
+      lastBroken = true;
+      return;
+    }
     const scanner = new JsonScanner(shape);
     shape.reset();
-    const stopped = scanner.push(line);
-    lastBroken = !(scanner.finish() && stopped === line.length);
-    if (lastBroken) broken += 1;
-    else records += 1;
+    if (scanner.accepts(line)) records += 1;
+    else broken += 1;
     notFinite ||= scanner.notFinite;
   };
-  for await (const line of linesOf(source, encoding)) readLine(line);
+  let waiting = '';
+  for await (const line of linesOf(source, encoding)) {
+    if (line.trim() === '') continue;
+    readLine(waiting, false);
+    waiting = line;
+  }
+  readLine(waiting, true);
   const notes = [...encoding.notes, ...commonNotes(shape, notFinite)];
   if (lastBroken) {
-    broken -= 1;
     notes.push(
       note(
         'last_line_cut',

@@ -191,6 +191,12 @@ export const unclosedQuote = (record: number): Note =>
     `第 ${record} 条记录里有没有配对的引号；已按“引号是普通字符”重新统计，行数可能不准（读取时可用 quoting=3）`,
     `record ${record} has a quote that is never closed; rows were counted with quotes as plain characters and may be off (read with quoting=3)`,
   );
+export const cutInQuote = (rows: number): Note =>
+  note(
+    'cut_in_quote',
+    `文件在一个带引号的单元格中间结束，最后一条记录不完整，没有计入（完整的有 ${rows} 行）；可能没有完整导出`,
+    `the file ends inside of a quoted cell; its last record is not whole and not counted (${rows} rows are); its export may not have finished`,
+  );
 export const lineTooLong = (): Note =>
   note('line_too_long', '有一行超过 2 MiB，没有再往下统计', 'a line is longer than 2 MiB; counting stopped there');
 export const emptyRows = (count: number): Note =>
