@@ -125,7 +125,11 @@ const TOOLS: ModelTool[] = [{ name: 'run_python', description: '', parameters: {
 
 describe('context', () => {
   test('20,000 random sessions at random budgets: never an invalid history, never over the budget, nothing left out without need', async () => {
+    const faults: string[] = [];
+    let refused = 0;
+    let shortened = 0;
     for (let seed = 0; seed < 20_000; seed += 1) {
+      const check = (what: string | undefined): void => void (what && faults.push(`seed ${seed}: ${what}`));
       const next = random(seed);
       const all = exchangesOf(randomLog(next));
       const position = Math.floor(next() * all.length);
@@ -133,21 +137,28 @@ describe('context', () => {
       const goOn = next() < 0.2 && current.units.length > 0 ? 'Go on.' : undefined;
       const parts = { system: 's'.repeat(80), history: all.slice(0, position), current, goOn, tools: TOOLS };
       const everything = await buildContext({ ...parts, budgetTokens: Number.MAX_SAFE_INTEGER }, { measure });
-      expect(faultOf(everything.messages), `seed ${seed}`).toBeUndefined();
-      expect(everything.leftOut, `seed ${seed}`).toBe(0);
+      check(faultOf(everything.messages));
+      if (everything.leftOut > 0) check('left out without need');
       const budgetTokens = Math.ceil(everything.tokens * (0.1 + next()));
-      const context = await buildContext({ ...parts, budgetTokens }, { measure }).catch((error: unknown) => {
-        expect(error, `seed ${seed}`).toMatchObject({ code: 'context_overflow' });
+      const context = await buildContext({ ...parts, budgetTokens }, { measure }).catch((error: { code: string }) => {
+        if (error.code !== 'context_overflow') throw error;
+        refused += 1;
         return undefined;
       });
       if (!context) continue;
-      expect(faultOf(context.messages), `seed ${seed}`).toBeUndefined();
-      expect(context.tokens, `seed ${seed}`).toBe((await measure(context.messages, TOOLS)).tokens);
-      expect(context.tokens, `seed ${seed}`).toBeLessThanOrEqual(budgetTokens);
-      expect(context.messages.some(({ role, content }) => role === 'user' && content === current.question)).toBe(true);
-      if (budgetTokens >= everything.tokens) expect(context.leftOut, `seed ${seed}`).toBe(0);
+      if (context.leftOut > 0) shortened += 1;
+      check(faultOf(context.messages));
+      if (context.tokens > budgetTokens) check('over the budget');
+      if (context.tokens !== (await measure(context.messages, TOOLS)).tokens) check('miscounted');
+      if (budgetTokens >= everything.tokens && context.leftOut > 0) check('left out though it fits');
+      if (!context.messages.some(({ role, content }) => role === 'user' && content === current.question))
+        check('question lost');
     }
-  });
+    expect(faults).toEqual([]);
+    // The test would say nothing if no budget were tight.
+    expect(shortened).toBeGreaterThan(2_000);
+    expect(refused).toBeGreaterThan(200);
+  }, 60_000);
 
   test('one token less leaves out exactly the oldest unit', async () => {
     const exchange = (n: number) => ({

@@ -34,7 +34,10 @@ export class InputsStore {
       .where('session_id', '=', sessionId)
       .where('client_message_id', '=', clientMessageId)
       .executeTakeFirst();
-    return row && (row.answer as unknown as Accepted);
+    if (!row) return undefined;
+    // Always the same text: jsonb keeps its own order of keys.
+    const { messageId, turnId, seq } = row.answer as unknown as Accepted;
+    return { messageId, turnId, seq };
   }
 
   /** Takes the oldest input whose turn has not started. Called under the session's row lock. */
