@@ -15,6 +15,8 @@ const TOOL: ModelTool = {
 };
 const KEY = 'sk-test-0123456789abcdef';
 
+vi.setConfig({ testTimeout: 60_000 });
+
 const stops: (() => unknown)[] = [];
 afterEach(async () => {
   for (const stop of stops.splice(0)) await stop();
@@ -42,7 +44,7 @@ function provider(
   baseUrl: string,
   options: { model?: string; headersMs?: number; idleMs?: number; apiKey?: string } = {},
 ) {
-  const timeouts = { connectMs: 2000, headersMs: options.headersMs ?? 5000, idleMs: options.idleMs ?? 5000 };
+  const timeouts = { connectMs: 2000, headersMs: options.headersMs ?? 30_000, idleMs: options.idleMs ?? 30_000 };
   const agent = modelAgent(timeouts);
   stops.push(() => agent.destroy());
   return new OpenAiProvider({

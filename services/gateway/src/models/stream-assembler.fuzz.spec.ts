@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from 'vitest';
 import { parseExact } from './exact-json.ts';
 import type { ModelEvent } from './provider.types.ts';
@@ -239,7 +240,9 @@ test(`${CASES} random answers come back equal, however they were sent`, () => {
       text: shown(answer.text),
       calls: answer.calls.map(({ name, json }) => ({ name, json: JSON.stringify(parseExact(json)) })),
     };
-    expect(got, `seed ${seed}:\n${bytes.toString('utf8')}`).toEqual(wanted);
-    expect(new Set(calls.map(({ id }) => id)).size, `seed ${seed}: ids`).toBe(calls.length);
+    const sameIds = new Set(calls.map(({ id }) => id)).size < calls.length;
+    // Only a case that failed is worth a message.
+    if (sameIds || !isDeepStrictEqual(got, wanted))
+      expect({ ...got, sameIds }, `seed ${seed}:\n${bytes}`).toEqual({ ...wanted, sameIds: false });
   }
-});
+}, 60_000);
