@@ -17,6 +17,8 @@ from . import syscalls as kernel
 # The strongest first; each word is a layer.
 LAYERS = ('userns', 'landlock', 'seccomp', 'cgroup')
 READY_SECONDS = 60.0
+# Zygotes or slots lost in a row before the first was ever ready: it will not become better.
+MAX_FALSE_STARTS = 3
 EXIT_REFUSED = 3
 # Descriptors that the init process finds at these numbers.
 LISTENER, KEEPER_REQUESTS, REPORT = 3, 4, 5
@@ -193,6 +195,8 @@ class Keeper:
                 if event['event'] == 'zygote-ready':
                     return
                 problem = event.get('reason', problem)
+                if event.get('inARow', 0) >= MAX_FALSE_STARTS:
+                    raise Refused(f'The sandbox could not be started: {problem}; see the log.', f'无法启动沙箱：{problem}，详见日志。', LAYERS[:1])
         raise Refused(f'The sandbox could not be started: {problem}', f'无法启动沙箱：{problem}', LAYERS[:1])
 
     def try_canary(self):

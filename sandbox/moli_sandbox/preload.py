@@ -1,8 +1,11 @@
 """What a zygote loads before it forks: imports, and one use of everything that would set itself up on first use."""
 import importlib
 import io
+import os
+import sys
 import warnings
 
+SHIMS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'shims')
 FULL = 'numpy pandas matplotlib matplotlib.pyplot scipy openpyxl'.split()
 
 
@@ -11,7 +14,11 @@ def load(wanted):
     # Parts of the standard library that the program needs after the walls are closed.
     for name in 'asyncio bisect ctypes difflib linecache random tempfile textwrap traceback tokenize uuid zipfile csv datetime decimal'.split():
         importlib.import_module(name)
-    from . import program  # noqa: F401 - forked slots run it
+    # Stand-ins come last on the path: a package that is installed wins.
+    sys.path.append(SHIMS)
+    from . import hooks, program  # noqa: F401 - forked slots run them
+
+    hooks.install()
     if not wanted:
         return
     with warnings.catch_warnings():
@@ -27,18 +34,16 @@ def load(wanted):
 
 def warm():
     """The main scene in small: read, convert, group, print, draw, save."""
-    import matplotlib
-
-    matplotlib.use('Agg')
     import matplotlib.pyplot as plt
     import pandas as pd
 
-    from . import fonts
+    from . import display, figures, fonts, tables
 
     fonts.set_up()
+    figures.set_up()
     frame = pd.read_csv(io.StringIO('日期,名称,值\n2026-01-01,甲,1.5\n2026-02-01,乙,-2\n'))
     frame['日期'] = pd.to_datetime(frame['日期'])
-    repr(frame), frame._repr_html_(), frame.describe(), repr(frame.dtypes)
+    repr(frame), frame.describe(), repr(frame.dtypes), tables.build(frame), display.plain_text(frame)
     frame.groupby('名称')['值'].sum().sort_values()
     frame.set_index('日期')['值'].resample('MS').sum()
     frame.pivot_table(index='日期', columns='名称', values='值')

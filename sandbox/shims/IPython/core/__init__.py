@@ -1,0 +1,1 @@
+"""Modules of IPython.core that older code imports."""
