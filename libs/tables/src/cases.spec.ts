@@ -103,7 +103,7 @@ describe('files from the field', () => {
 
   it('the 1904 date system gives the right days (SNF-24)', async () => {
     const found = await describeCase('dates-1904.xlsx');
-    expect(types(found)['日期']).toBe('date');
+    expect(types(found).日期).toBe('date');
     expect(found.preview!.rows[0]![0]).toBe('2026-01-01');
   });
 

@@ -204,7 +204,7 @@ function kindOfOther(text: string, digit: boolean, form?: (index: number) => voi
   }
   const date = kindOfDate(text, form);
   if (date) return date;
-  if (SCIENTIFIC.test(text)) return KIND.number;
+  if (PLAIN_NUMBER.test(text) || SCIENTIFIC.test(text)) return KIND.number;
   if (THOUSANDS.test(text)) return KIND.thousands;
   if (DECIMAL_COMMA.test(text)) return KIND.decimalComma;
   if (PERCENT.test(text)) return KIND.percent;

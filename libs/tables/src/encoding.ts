@@ -115,7 +115,7 @@ async function scanBytes(source: ByteSource): Promise<Scan> {
   }
   const cut = carry.length > 0;
   // A text with a few broken places in thousands of good characters is UTF-8 that something damaged.
-  const utf8 = broken + (cut ? 1 : 0) === 0 || good > 20 * (broken + 1);
+  const utf8 = broken === 0 ? !cut || good > 0 : good > 20 * (broken + 1);
   return { sample: Buffer.concat(samples), utf8, broken, good, cut, nul };
 }
 
@@ -130,7 +130,9 @@ function countWide(piece: Buffer): number {
 function linesOutsideAscii(piece: Buffer, room: number, first: boolean): Buffer {
   const parts: Buffer[] = [];
   let size = 0;
-  for (let n = first ? 0 : piece.indexOf(10) + 1; n < piece.length && size < room; n += 1) {
+  const newline = first ? -1 : piece.indexOf(10);
+  if (!first && newline < 0) return Buffer.alloc(0);
+  for (let n = newline + 1; n < piece.length && size < room; n += 1) {
     if (piece[n]! < 0x80) continue;
     const end = piece.indexOf(10, n);
     if (end < 0 && size > 0) break;

@@ -18,12 +18,20 @@ export function looksLikeShortGbk(sample: Buffer): boolean {
   const scripts = SCRIPTS.filter((script) => wide.some((character) => script.test(character)));
   const known = wide.filter((character) => SCRIPTS.some((script) => script.test(character))).length;
   if (scripts.length === 1 && known === wide.length) return false;
+  return shareOfCommonGbk(sample) === 1;
+}
+
+/** Of the characters outside of ASCII, read as GBK, the share that are among the common 3,755. */
+function shareOfCommonGbk(sample: Buffer): number {
+  let [common, all] = [0, 0];
   for (let n = 0; n < sample.length; n += 1) {
-    if (sample[n]! < 0x80) continue;
-    if (sample[n]! < 0xb0 || sample[n]! > 0xd7 || (sample[n + 1] ?? 0) < 0xa1) return false;
+    const lead = sample[n]!;
+    if (lead < 0x80) continue;
     n += 1;
+    all += 1;
+    if (lead >= 0xb0 && lead <= 0xd7 && (sample[n] ?? 0) >= 0xa1) common += 1;
   }
-  return true;
+  return all === 0 ? 0 : common / all;
 }
 
 export interface Guess {
@@ -58,6 +66,10 @@ const NAMES: Readonly<Record<string, string>> = {
   'tis-620': 'windows-874',
 };
 
+const WIDE = new Set(['gb18030', 'big5', 'shift_jis', 'euc-jp', 'euc-kr']);
+/** Confidence of the detector below which it knows next to nothing. */
+const UNSURE = 0.02;
+
 /** Western texts score the same in its Central European neighbour; the commoner one is meant. */
 const LIKELIER: Readonly<Record<string, number>> = { 'windows-1252': 1.2 };
 
@@ -71,6 +83,15 @@ export function legacyEncoding(sample: Buffer): Guess {
   }
   const [best, second] = [...candidates].sort((a, b) => b[1] - a[1]);
   if (!best) return lastResort(sample);
+  // The statistics fail on Chinese without a single comma or line end and name a single-byte code with hardly any confidence.
+  if (
+    best[1] < UNSURE &&
+    !WIDE.has(best[0]) &&
+    shareOfCommonGbk(sample) > 0.8 &&
+    decodes(sample, 'gb18030', false) !== null
+  ) {
+    return { name: 'gb18030', notes: [encodingDoubt('gb18030', best[0])] };
+  }
   const wide = decodes(sample, best[0], false)!.match(/\P{ASCII}/gu)?.length ?? 0;
   const doubtful = wide < FEW_CHARACTERS || (second !== undefined && second[1] * 1.5 > best[1]);
   return { name: best[0], notes: doubtful ? [encodingDoubt(best[0], second?.[0])] : [] };
