@@ -12,7 +12,7 @@ const TABLE_ROWS = 20;
 const TABLE_COLUMNS = 20;
 const CELL_LIMIT = 80;
 /** Longer runs of base64 are pictures or files printed by mistake; they are no text for a model. */
-const BASE64_RUN = /[A-Za-z0-9+/]{200,}={0,2}/g;
+const BASE64_RUN = /[\w+/-]{200,}={0,2}|(?:[A-Za-z0-9+/]{76}\r?\n){3,}[A-Za-z0-9+/]*={0,2}/g;
 
 /** What the model reads of a run: what happened, what the program said, what it showed and made. Bounded text; no bytes of any file. */
 export function reportForModel(outcome: RunOutcome, locale: Locale): string {
@@ -136,8 +136,8 @@ function cell(value: string | number | boolean | null): string {
 
 function errorText(error: NonNullable<RunOutcome['error']>, locale: Locale): string {
   const where = error.line === null ? '' : ` (line ${error.line})`;
-  const lines = [`${error.name}${where}: ${headAndTail(error.message, 600)}`];
-  if (error.explanation[locale]) lines.push(headAndTail(error.explanation[locale], 1200));
+  const lines = [`${error.name}${where}: ${headAndTail(withoutBase64(error.message), 600)}`];
+  if (error.explanation[locale]) lines.push(headAndTail(withoutBase64(error.explanation[locale]), 1200));
   if (error.traceback.trim()) lines.push(`Traceback:\n${tail(withoutBase64(error.traceback.trim()), TRACEBACK_LIMIT)}`);
   return lines.join('\n');
 }

@@ -1,4 +1,4 @@
-import { type AppError, type Locale, toAppError } from '@moli/errors';
+import { AppError, type Locale, toAppError } from '@moli/errors';
 import type { RunStreamEntry } from '@moli/queue';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../identity/caller.ts';
@@ -97,7 +97,7 @@ export class ToolsService {
       onRun: request.onRun,
     };
     try {
-      return envelope(await tool.handler(args, context));
+      return envelope(await Promise.race([tool.handler(args, context), givenUp(timeout, tool)]));
     } catch (thrown) {
       return failed(thrown, caller.locale);
     }
@@ -118,6 +118,21 @@ function failed(thrown: unknown, locale: Locale): Failure {
     content: `The tool failed: ${message}`,
     error: { code: error.code, message, explanation: error.detail },
   };
+}
+
+/** Rejects when the tool's time is over, whether its handler listens or not. */
+function givenUp(timeout: AbortSignal, { name, flags }: ToolDefinition): Promise<never> {
+  return new Promise((_, reject) => {
+    const late = () =>
+      reject(
+        new AppError('unavailable', {
+          zh: `工具 ${name} 在 ${flags.timeoutSeconds} 秒内没有完成，已放弃。请稍后重试。`,
+          en: `The tool ${name} did not finish within ${flags.timeoutSeconds} s and was given up. Try again later.`,
+        }),
+      );
+    if (timeout.aborted) late();
+    else timeout.addEventListener('abort', late, { once: true });
+  });
 }
 
 function unknownTool(name: string, offered: readonly { readonly name: string }[], locale: Locale): Failure {
