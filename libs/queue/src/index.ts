@@ -3,6 +3,7 @@ export * from './keys.ts';
 export { LINKS_QUEUE, type LinksClient, openLinksClient, openLinksWorker } from './links.queue.ts';
 export {
   type Admission,
+  type Claim,
   ExecutorReport,
   executorOf,
   type OpenRun,

@@ -34,6 +34,9 @@ export type ExecutorReport = z.infer<typeof ExecutorReport>;
 
 export type Admission = { admitted: true; tag: number } | { admitted: false; open: number };
 
+/** `taken`: the run is or was somebody else's. */
+export type Claim = 'claimed' | 'cancelled' | 'taken';
+
 export interface OpenRun {
   tenantId: string;
   runId: string;
@@ -85,21 +88,18 @@ export class RunLog {
 
   /**
    * The fence, before any effect: exactly one claim of a run succeeds, ever. `cancelled`: claimed, but not to be started.
-   * `mark` is made by `ownerMark`; `tag` is the job's priority.
+   * `mark` is made by `ownerMark`; `tag` is the job's priority; `entry` is the first one of the stream.
    */
-  async claim(runId: string, mark: string, tag: number): Promise<'claimed' | 'cancelled' | 'taken'> {
-    const entry: RunStreamEntry = { type: 'stage', stage: 'preparing' };
+  async claim(runId: string, mark: string, tag: number, entry?: RunStreamEntry): Promise<Claim> {
     const keys = [runOwnerKey(runId), runCancelKey(runId), runEventsKey(runId), FAIR_KEY];
-    const args = [mark, OWNER_TTL_MS, tag, JSON.stringify(entry), OWNER_TTL_MS];
-    return (await this.#scripts.moliRunClaim(...keys, ...args)) as 'claimed' | 'cancelled' | 'taken';
+    const json = entry ? JSON.stringify(entry) : '';
+    return (await this.#scripts.moliRunClaim(...keys, mark, OWNER_TTL_MS, tag, json)) as Claim;
   }
 
-  /** Adds live output. False: the run belongs to somebody else by now and must be abandoned. */
-  async append(runId: string, mark: string, entry: RunStreamEntry): Promise<boolean> {
-    const json = JSON.stringify(entry);
-    return (
-      (await this.#scripts.moliRunAppend(runOwnerKey(runId), runEventsKey(runId), mark, json, STREAM_LENGTH)) === 1
-    );
+  /** Adds live output, all of it in one step. False: the run belongs to somebody else by now and must be abandoned. */
+  async append(runId: string, mark: string, entries: readonly RunStreamEntry[]): Promise<boolean> {
+    const args = [mark, STREAM_LENGTH, OWNER_TTL_MS, ...entries.map((entry) => JSON.stringify(entry))];
+    return (await this.#scripts.moliRunAppend(runOwnerKey(runId), runEventsKey(runId), ...args)) === 1;
   }
 
   /** Whether the mark still stands; asked before an effect outside Redis. */
@@ -107,12 +107,15 @@ export class RunLog {
     return (await this.#redis.get(runOwnerKey(runId))) === mark;
   }
 
-  /** The result, once: no entry follows it. False: somebody else ended the run. */
-  async finish(runId: string, mark: string, entry: RunStreamEntry): Promise<boolean> {
-    const json = JSON.stringify(entry);
-    return (
-      (await this.#scripts.moliRunFinish(runOwnerKey(runId), runEventsKey(runId), mark, json, FINISHED_TTL_MS)) === 1
-    );
+  /** The last entries and the result, once: no entry follows it. False: somebody else ended the run. */
+  async finish(
+    runId: string,
+    mark: string,
+    rest: readonly RunStreamEntry[],
+    result: RunStreamEntry & { type: 'result' },
+  ): Promise<boolean> {
+    const args = [mark, FINISHED_TTL_MS, ...[...rest, result].map((entry) => JSON.stringify(entry))];
+    return (await this.#scripts.moliRunFinish(runOwnerKey(runId), runEventsKey(runId), ...args)) === 1;
   }
 
   /** The gateway ends a run whose mark is `expected` (null: nobody claimed it). False: the mark changed meanwhile. */

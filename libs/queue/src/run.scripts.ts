@@ -19,7 +19,7 @@ redis.call('HSET', KEYS[2], ARGV[1], tag)
 return {1, tag}`;
 
 /**
- * The fence. KEYS owner, cancel, events, fair. ARGV mark, ttl, tag, entry, events ttl. Answer claimed, cancelled or taken.
+ * The fence. KEYS owner, cancel, events, fair. ARGV mark, ttl, tag, entry ('' for none). Answer claimed, cancelled or taken.
  * A cancelled run is claimed too: the claimer reports it.
  */
 export const CLAIM = `
@@ -27,21 +27,27 @@ if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 'tak
 local v = tonumber(redis.call('HGET', KEYS[4], 'v') or '1')
 if redis.call('EXISTS', KEYS[4]) == 1 and tonumber(ARGV[3]) > v then redis.call('HSET', KEYS[4], 'v', ARGV[3]) end
 if redis.call('EXISTS', KEYS[2]) == 1 then return 'cancelled' end
-redis.call('XADD', KEYS[3], '*', 'entry', ARGV[4])
-redis.call('PEXPIRE', KEYS[3], ARGV[5])
+if ARGV[4] ~= '' then
+  redis.call('XADD', KEYS[3], '*', 'entry', ARGV[4])
+  redis.call('PEXPIRE', KEYS[3], ARGV[2])
+end
 return 'claimed'`;
 
-/** KEYS owner, events. ARGV mark, entry, length. Answer 1, or 0 when the mark is no longer ours. */
+/** KEYS owner, events. ARGV mark, length, ttl, entries… Answer 1, or 0 when the mark is no longer ours. */
 export const APPEND = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-redis.call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[3], '*', 'entry', ARGV[2])
+for i = 4, #ARGV do redis.call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[2], '*', 'entry', ARGV[i]) end
+redis.call('PEXPIRE', KEYS[2], ARGV[3])
 return 1`;
 
-/** The result: last entry of the stream, and nobody can act for the run after it. KEYS owner, events. ARGV mark, entry, ttl. */
+/**
+ * The last entries of the stream, the result at their end; nobody can act for the run after it. KEYS owner, events.
+ * ARGV mark, ttl, entries…
+ */
 export const FINISH = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-redis.call('XADD', KEYS[2], '*', 'entry', ARGV[2])
-redis.call('PEXPIRE', KEYS[2], ARGV[3])
+for i = 3, #ARGV do redis.call('XADD', KEYS[2], '*', 'entry', ARGV[i]) end
+redis.call('PEXPIRE', KEYS[2], ARGV[2])
 redis.call('SET', KEYS[1], 'done', 'KEEPTTL')
 return 1`;
 

@@ -1,60 +1,62 @@
+import type { RunStreamEntry } from '@moli/queue';
 import { metrics } from '../metrics.ts';
 import { LosslessDecoder } from './lossless-text.ts';
 
 export type OutputStream = 'stdout' | 'stderr';
 
-/** Live pieces are joined for this long, so that a program that writes byte by byte does not make an entry of each. */
+/** The first entries after a pause wait this long for company: a short run then reports everything in one step. */
+const FIRST_WAIT_MS = 3;
+/** Afterwards entries are joined for this long, so that a program that writes byte by byte does not make an entry of each. */
 const COALESCE_MS = 12;
-/** At this size a piece goes out at once. */
-const PIECE_BYTES = 32 * 1024;
+/** Text of one entry, in UTF-16 units; what is larger goes out at once. */
+const PIECE_LENGTH = 32 * 1024;
 /** Sent and not yet confirmed; beyond it the sandbox waits. */
-const IN_FLIGHT_BYTES = 256 * 1024;
+const IN_FLIGHT_LENGTH = 256 * 1024;
 
-/**
- * Live output on its way to the run's stream: coalesced, as text, in the order it was written, in bounded memory.
- * The first piece after a pause goes out at once.
- */
+/** What a run does on its way to its stream: in order, output joined to pieces, in bounded memory. */
 export class LiveOutput {
-  readonly #send: (stream: OutputStream, text: string) => Promise<void>;
+  readonly #append: (entries: RunStreamEntry[]) => Promise<void>;
   readonly #decoders = { stdout: new LosslessDecoder(), stderr: new LosslessDecoder() };
-  readonly #pending = Buffer.allocUnsafe(PIECE_BYTES);
-  #stream: OutputStream = 'stdout';
-  #used = 0;
+  #pending: RunStreamEntry[] = [];
+  #pendingLength = 0;
+  #inFlight = 0;
   #timer: NodeJS.Timeout | null = null;
   #sentAt = Number.NEGATIVE_INFINITY;
-  #inFlight = 0;
   #chain: Promise<void> = Promise.resolve();
 
-  /** `send` is called with pieces in order; its failure comes out of the next `push` or `flush`. */
-  constructor(send: (stream: OutputStream, text: string) => Promise<void>) {
-    this.#send = send;
+  /** `append` is called with entries in order; its failure comes out of the next `push` or `flush`. */
+  constructor(append: (entries: RunStreamEntry[]) => Promise<void>) {
+    this.#append = append;
   }
 
-  /** Takes a copy of the bytes. The promise, if any, says when to go on. */
+  /** The bytes are read before this returns. The promise, if any, says when to go on. */
   push(stream: OutputStream, bytes: Uint8Array): Promise<void> | undefined {
     metrics.outputBytes.inc({ stream }, bytes.byteLength);
-    if (stream !== this.#stream) {
-      this.#dispatch();
-      this.#stream = stream;
-    }
-    for (let rest = bytes; rest.byteLength > 0; ) {
-      const part = rest.subarray(0, PIECE_BYTES - this.#used);
-      this.#pending.set(part, this.#used);
-      this.#used += part.byteLength;
-      rest = rest.subarray(part.byteLength);
-      if (this.#used === PIECE_BYTES) this.#dispatch();
-    }
-    this.#schedule();
-    return this.#inFlight > IN_FLIGHT_BYTES ? this.#chain : undefined;
+    this.#text(stream, this.#decoders[stream].push(bytes));
+    return this.#inFlight > IN_FLIGHT_LENGTH ? this.#chain : undefined;
   }
 
-  /** Everything so far is in the stream when this settles; `last` also gives out cut characters. */
-  async flush(last = false): Promise<void> {
-    this.#dispatch();
-    if (last) {
-      for (const stream of ['stdout', 'stderr'] as const) this.#enqueue(stream, this.#decoders[stream].end());
-    }
+  /** Anything else, after what was printed before it. */
+  add(entry: RunStreamEntry): void {
+    this.#pending.push(entry);
+    this.#schedule();
+  }
+
+  /** Everything so far is in the stream when this settles. */
+  async flush(): Promise<void> {
+    this.#send();
     await this.#chain;
+  }
+
+  /** Ends the output: what is not yet in the stream, with the bytes of cut characters, for the caller to send. */
+  async rest(): Promise<RunStreamEntry[]> {
+    for (const stream of ['stdout', 'stderr'] as const) this.#text(stream, this.#decoders[stream].end());
+    this.#stopTimer();
+    const rest = this.#pending;
+    this.#pending = [];
+    this.#pendingLength = 0;
+    await this.#chain;
+    return rest;
   }
 
   /** Whether every byte of the stream was text. */
@@ -62,35 +64,41 @@ export class LiveOutput {
     return this.#decoders[stream].exact;
   }
 
-  close(): void {
-    if (this.#timer) clearTimeout(this.#timer);
-    this.#timer = null;
+  #text(stream: OutputStream, text: string): void {
+    if (text === '') return;
+    const last = this.#pending.at(-1);
+    if (last?.type === 'output' && last.stream === stream && last.text.length < PIECE_LENGTH) last.text += text;
+    else this.#pending.push({ type: 'output', stream, text });
+    this.#pendingLength += text.length;
+    if (this.#pendingLength >= PIECE_LENGTH) this.#send();
+    else this.#schedule();
   }
 
   #schedule(): void {
-    if (this.#used === 0 || this.#timer) return;
-    const wait = this.#sentAt + COALESCE_MS - performance.now();
-    if (wait <= 0) this.#dispatch();
-    else this.#timer = setTimeout(() => this.#dispatch(), wait);
+    this.#timer ??= setTimeout(
+      () => this.#send(),
+      Math.max(FIRST_WAIT_MS, this.#sentAt + COALESCE_MS - performance.now()),
+    );
   }
 
-  #dispatch(): void {
-    this.close();
-    if (this.#used === 0) return;
-    const text = this.#decoders[this.#stream].push(this.#pending.subarray(0, this.#used));
-    this.#used = 0;
-    this.#sentAt = performance.now();
-    this.#enqueue(this.#stream, text);
-  }
-
-  #enqueue(stream: OutputStream, text: string): void {
-    if (text === '') return;
-    this.#inFlight += text.length;
-    const sent = this.#send(stream, text).finally(() => {
-      this.#inFlight -= text.length;
+  #send(): void {
+    this.#stopTimer();
+    if (this.#pending.length === 0) return;
+    const length = this.#pendingLength;
+    const sent = this.#append(this.#pending).finally(() => {
+      this.#inFlight -= length;
     });
+    this.#inFlight += length;
+    this.#pending = [];
+    this.#pendingLength = 0;
+    this.#sentAt = performance.now();
     this.#chain = Promise.all([this.#chain, sent]).then(() => undefined);
     // A failure is kept in the chain and thrown to whoever waits for it.
     this.#chain.catch(() => {});
+  }
+
+  #stopTimer(): void {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
   }
 }

@@ -10,6 +10,7 @@ import {
   type RunJob,
   type RunLog,
   type RunOutcome,
+  type RunStreamEntry,
 } from '@moli/queue';
 import { log } from '@moli/telemetry';
 import type { Dispatcher } from 'undici';
@@ -61,7 +62,7 @@ export class RunExecution implements RunSink {
     this.#deps = deps;
     this.#mark = ownerMark(deps.executorId, randomBytes(8).toString('hex'));
     this.#outbox = new Outbox(deps.outboxDir);
-    this.#live = new LiveOutput((stream, text) => this.#append({ type: 'output', stream, text }));
+    this.#live = new LiveOutput((entries) => this.#append(entries));
     this.#uploader = new ArtifactUploader(job, {
       links: deps.links,
       dispatcher: deps.dispatcher,
@@ -81,15 +82,18 @@ export class RunExecution implements RunSink {
    */
   async execute(tag: number): Promise<RunOutcome | null> {
     const claimedAt = Date.now();
-    const claim = await this.#deps.runLog.claim(this.#job.runId, this.#mark, tag);
+    const { runId, acceptedAt } = this.#job;
+    const { runLog, runner } = this.#deps;
+    // A warm sandbox is there in milliseconds; only a wait is worth telling.
+    const waits = runner.status().idle === 0;
+    const claim = await runLog.claim(runId, this.#mark, tag, waits ? { type: 'stage', stage: 'preparing' } : undefined);
     if (claim === 'taken') return null;
     if (claim === 'cancelled') this.stop('cancelled');
-    const queueMs = Math.max(0, claimedAt - this.#job.acceptedAt);
-    const outcome = await this.#outcome(queueMs);
-    this.#live.close();
+    const outcome = await this.#outcome(Math.max(0, claimedAt - acceptedAt));
+    const rest = await this.#live.rest().catch(() => []);
     await this.#uploader.discard();
     if (this.#stopReason === 'lost') return null;
-    const reported = await this.#deps.runLog.finish(this.#job.runId, this.#mark, { type: 'result', outcome });
+    const reported = await runLog.finish(runId, this.#mark, rest, { type: 'result', outcome });
     this.#spans.end();
     if (!reported) return null;
     this.#count(outcome);
@@ -98,7 +102,7 @@ export class RunExecution implements RunSink {
 
   started(): void {
     this.#spans.enter('execute');
-    this.#background(this.#append({ type: 'stage', stage: 'running' }));
+    this.#live.add({ type: 'stage', stage: 'running' });
   }
 
   output(stream: OutputStream, bytes: Uint8Array): Promise<void> | undefined {
@@ -116,9 +120,7 @@ export class RunExecution implements RunSink {
     };
     this.#display.push(display);
     if (!body || head.bytes === undefined) {
-      // In order with what was printed before it.
-      await this.#live.flush();
-      await this.#append({ type: 'display', display });
+      this.#live.add({ type: 'display', display });
       return;
     }
     const held = await this.#outbox.take(body, head.bytes);
@@ -126,7 +128,7 @@ export class RunExecution implements RunSink {
     display.artifactId = artifact.id;
     this.#uploader.add(artifact, held, async () => {
       this.#artifacts.push(artifact);
-      await this.#append({ type: 'display', display, artifact });
+      this.#live.add({ type: 'display', display, artifact });
     });
   }
 
@@ -177,9 +179,8 @@ export class RunExecution implements RunSink {
     );
   }
 
-  /** Everything printed is in the stream and everything made is in the store. */
+  /** Everything made is in the store. */
   async #collect(report: RunReport): Promise<void> {
-    await this.#live.flush(true);
     if (this.#stopReason === 'cancelled' && report.verdict === 'cancelled') return;
     await this.#uploader.settled();
   }
@@ -250,14 +251,9 @@ export class RunExecution implements RunSink {
     return 'executor_lost';
   }
 
-  async #append(entry: Parameters<RunLog['append']>[2]): Promise<void> {
+  async #append(entries: readonly RunStreamEntry[]): Promise<void> {
     if (this.#stopReason === 'lost') return;
-    if (!(await this.#deps.runLog.append(this.#job.runId, this.#mark, entry))) this.stop('lost');
-  }
-
-  /** A failure here also fails what follows on the same connection, and is reported there. */
-  #background(work: Promise<void>): void {
-    work.catch(() => {});
+    if (!(await this.#deps.runLog.append(this.#job.runId, this.#mark, entries))) this.stop('lost');
   }
 
   #count(outcome: RunOutcome): void {

@@ -11,7 +11,9 @@ export const FROM_START = '0-0';
 const BATCH = 200;
 /** A blocked read is repeated after this even when nothing woke it: a lost connection must not be waited for for ever. */
 const BLOCK_MS = 5_000;
+/** Renewed while runs are followed; the key goes away by itself when this gateway does. */
 const WAKE_TTL_MS = 60_000;
+const WAKE_RENEW_MS = 20_000;
 /** Entries that wait for a slow reader; it goes on from the stream itself when it has taken them. */
 const BUFFERED = 400;
 
@@ -46,6 +48,7 @@ export class RunStreams implements OnModuleInit, OnApplicationShutdown {
   #reader: Redis | null = null;
   #wakeCursor = FROM_START;
   #wakePending = false;
+  #wakeRenewedAt = 0;
   #closed = false;
 
   constructor(@Inject(REDIS) redis: Redis) {
@@ -123,12 +126,19 @@ export class RunStreams implements OnModuleInit, OnApplicationShutdown {
       .xadd(this.#wakeKey, 'MAXLEN', '~', 16, '*', 'w', '1')
       .pexpire(this.#wakeKey, WAKE_TTL_MS)
       .exec();
+    this.#renewWake();
     // A lost wake is made up for by the end of the blocked read.
     woken
       .catch(() => {})
       .finally(() => {
         this.#wakePending = false;
       });
+  }
+
+  #renewWake(): void {
+    if (Date.now() - this.#wakeRenewedAt < WAKE_RENEW_MS) return;
+    this.#wakeRenewedAt = Date.now();
+    this.#redis.pexpire(this.#wakeKey, WAKE_TTL_MS).catch(() => {});
   }
 
   async #loop(reader: Redis): Promise<void> {

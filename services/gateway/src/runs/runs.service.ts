@@ -118,8 +118,9 @@ export class RunsService {
   /** Waits for the end and answers the result with links. Errors: `not_found`. */
   async result(caller: Caller, runId: string, signal?: AbortSignal): Promise<RunResult> {
     if (!this.watch.isOwn(runId)) await this.access.visible(caller, runId);
-    const outcome = await this.follow(caller.tenantId, runId, () => {}, signal);
-    return toResult(this.objects, caller.tenantId, outcome);
+    const found = await this.watch.outcomeOf(caller.tenantId, runId);
+    if (!found) throw runNotFound();
+    return toResult(this.objects, caller.tenantId, await orAborted(found.outcome, signal));
   }
 
   /** An outcome with links, for readers of its events. */
@@ -238,5 +239,19 @@ export class RunsService {
     );
     await runLog.seize(row.id, null, { type: 'result', outcome });
     await this.watch.settle(tenantId, outcome);
+  }
+}
+
+/** The promise, or the signal's reason when that comes first. */
+async function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return promise;
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => aborted.reject(signal.reason);
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([promise, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
   }
 }
