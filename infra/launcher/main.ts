@@ -32,17 +32,19 @@ async function main(): Promise<number> {
   return (await load()).run(args);
 }
 
-try {
-  process.exitCode = await main();
-} catch (error) {
-  if (error instanceof UsageError) {
-    say(error.text);
-    process.exitCode = 2;
-  } else if (error instanceof Failure) {
-    say(error.text);
-    process.exitCode = 1;
-  } else {
-    explain(error);
-    process.exitCode = 1;
+async function exitCode(): Promise<number> {
+  try {
+    return await main();
+  } catch (error) {
+    if (error instanceof UsageError) {
+      say(error.text);
+      return 2;
+    }
+    if (error instanceof Failure) say(error.text);
+    else explain(error);
+    return 1;
   }
 }
+
+// A start that was given up leaves things waiting: they end with this process.
+process.exit(await exitCode());

@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs';
 import { type Arguments, portOption } from '../command-line.ts';
 import { installEverything } from '../install/everything.ts';
+import { packagesAreCurrent } from '../install/packages.ts';
 import { type DataFolder, dataFolder } from '../paths.ts';
 import type { Ready } from '../run/detached.ts';
 import { print, say, step } from '../terminal.ts';
@@ -11,6 +13,7 @@ export async function run({ options }: Arguments): Promise<number> {
   const folder = dataFolder(options.data);
   const wanted = portOption(options.port);
   const host = typeof options.host === 'string' ? options.host : undefined;
+  if (await runsAlready(folder)) return 0;
   const { python } = await installEverything({ yes: options.yes === true });
   // From here on the packages are there.
   const [{ readSettings, modelAdvice }, { AlreadyRunning, supervise }, { startDetached }] = await Promise.all([
@@ -43,6 +46,18 @@ export async function run({ options }: Arguments): Promise<number> {
     say(error.text);
     return 0;
   }
+}
+
+/** Says so when Moli runs on the folder: nothing is installed or built under running services. */
+async function runsAlready(folder: DataFolder): Promise<boolean> {
+  if (!existsSync(folder.lock) || !packagesAreCurrent()) return false;
+  const [{ holderOf }, { AlreadyRunning }] = await Promise.all([
+    import('../run/state.ts'),
+    import('../run/supervise.ts'),
+  ]);
+  const holder = holderOf(folder);
+  if (holder) say(new AlreadyRunning(folder, holder).text);
+  return holder !== undefined;
 }
 
 /** Results go to standard output, one a line: address, sign-in link, and at the first start the administrator's API key. */

@@ -22,6 +22,8 @@ export interface StackOptions {
   readonly settings: Settings;
   readonly say: (text: Text) => void;
   readonly changed: (states: ServiceState[], url: string) => void;
+  /** Ends a start that is under way. */
+  readonly signal: AbortSignal;
 }
 
 export interface Stack {
@@ -45,7 +47,11 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const secrets = readSecrets(folder.secrets);
   const ports = await privatePorts(['postgres', 'redis', 'executor']);
   const url = options.settings.MOLI_PUBLIC_URL ?? `http://localhost:${options.port}`;
-  const supervisor = new Supervisor({ say: options.say, changed: (states) => options.changed(states, url) });
+  const supervisor = new Supervisor({
+    say: options.say,
+    changed: (states) => options.changed(states, url),
+    signal: options.signal,
+  });
   const log = (name: string) => new LogFile(folder.logs, name);
   const gateway = gatewayEnv(options, secrets, ports, url);
   try {

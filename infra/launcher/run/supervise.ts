@@ -10,6 +10,9 @@ import type { Settings } from './settings.ts';
 import { type Stack, startStack } from './stack.ts';
 import { readState, releaseLock, takeLock, writeState } from './state.ts';
 
+// SIGHUP: the terminal was closed.
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
 export interface SuperviseOptions {
   readonly folder: DataFolder;
   readonly host: string;
@@ -53,6 +56,9 @@ export async function supervise(options: SuperviseOptions): Promise<Supervised> 
   };
   const own = findProcess(process.pid) as ProcessId;
   let ready = false;
+  const starting = new AbortController();
+  const interrupt = () => starting.abort(new Failure({ zh: '启动被中断。', en: 'The start was interrupted.' }));
+  for (const name of SIGNALS) process.on(name, interrupt);
   try {
     const ended = await endOrphans(folder);
     if (ended > 0) {
@@ -64,6 +70,7 @@ export async function supervise(options: SuperviseOptions): Promise<Supervised> 
     const stack = await startStack({
       ...options,
       say: tell,
+      signal: starting.signal,
       changed: (services, url) => writeState(folder, { supervisor: own, url, port: options.port, ready, services }),
     });
     ready = true;
@@ -75,6 +82,8 @@ export async function supervise(options: SuperviseOptions): Promise<Supervised> 
     log.write(`${new Date().toISOString()} ${error instanceof Failure ? inWords(error.text) : String(error)}\n`);
     releaseLock(folder);
     throw error;
+  } finally {
+    for (const name of SIGNALS) process.off(name, interrupt);
   }
 }
 
@@ -93,8 +102,7 @@ function untilStopped(stack: Stack, folder: DataFolder, tell: (text: Text) => vo
     })();
     return stopping;
   };
-  // SIGHUP: the terminal was closed.
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => void stop());
+  for (const name of SIGNALS) process.on(name, () => void stop());
   followCompanion(stop);
   return { stack, stopped: stopped.promise, stop };
 }

@@ -23,6 +23,8 @@ export interface SupervisorEvents {
   /** A line for the person who watches. */
   readonly say: (text: Text) => void;
   readonly changed: (states: ServiceState[]) => void;
+  /** Gives up waiting for services that are being started for the first time. */
+  readonly signal?: AbortSignal;
 }
 
 /** Keeps services running: one that dies is started again after a pause, until `stop` ends all of them in the reverse order of their start. */
@@ -40,7 +42,7 @@ export class Supervisor {
     const entry: Entry = { service, graceMs, state: 'starting', since: Date.now(), failures: 0, restarts: 0 };
     this.#entries.push(entry);
     this.#changed();
-    await this.#run(entry);
+    await orAborted(this.#run(entry), this.#events.signal);
   }
 
   /** Ends everything, last started first. */
@@ -105,4 +107,14 @@ export class Supervisor {
       })),
     );
   }
+}
+
+/** A process that is left waiting ends with ours. */
+function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return work;
+  const aborted = new Promise<never>((_resolve, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+  return Promise.race([work, aborted]);
 }
