@@ -30,7 +30,7 @@ def parse(arguments):
     parser.add_argument('--profile', choices=['python'], default='python', help='kind of slot (default: %(default)s)')
     parser.add_argument('--cpus', type=float, default=1.0, help='processors that one run may use, where cgroups are writable (default: %(default)s)')
     parser.add_argument('--no-cgroups', action='store_true', help='do without cgroups even where they are writable')
-    parser.add_argument('--no-preload', action='store_true', help='import nothing before the first run: starts at once, runs are slower')
+    parser.add_argument('--preload', choices=['none', 'core', 'full'], default='full', help='packages imported before the first run (default: %(default)s)')
     parser.add_argument('--probe', action='store_true', help='try a small run, print what this machine gives as JSON, and end')
     options = parser.parse_args(arguments)
     if not options.probe and not options.state:

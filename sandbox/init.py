@@ -18,6 +18,8 @@ from moli_sandbox import syscalls as kernel  # noqa: E402
 
 # Oldest that a zygote with runs behind it gets, in seconds.
 GENERATION_SECONDS = 600.0
+# After this long the first zygote, which loaded the core only, gets its full successor: by then the rest of the system has started.
+CORE_SECONDS = 5.0
 FIRST_BACKOFF, LAST_BACKOFF = 0.1, 5.0
 # All that a zygote, and so every run, has in its environment.
 ENVIRONMENT = {
@@ -44,11 +46,12 @@ ENVIRONMENT = {
 class Generation:
     """One zygote process. Closing `retire` tells it and its idle slots to leave."""
 
-    def __init__(self, options):
+    def __init__(self, options, level):
         retire_read, self.retire = os.pipe()
         report_read, report_write = os.pipe()
         self.reports, self.buffer = report_read, b''
-        self.ready = self.used = False
+        self.level = level
+        self.used = self.worn = False
         self.started = time.monotonic()
         self.pid = os.fork()
         if self.pid == 0:
@@ -56,9 +59,9 @@ class Generation:
             for descriptor in kept:
                 os.set_inheritable(descriptor, True)
             environment = {**ENVIRONMENT, 'PYTHONHASHSEED': str(random.SystemRandom().randrange(1, 1 << 32))}
-            arguments = {**options, 'retire': retire_read, 'report': report_write}
+            arguments = {**options, 'retire': retire_read, 'report': report_write, 'preload': level}
             # -P: no folder of a run is ever on the path; -s: no packages of a user.
-            os.execve(options['python'], [options['python'], '-P', '-s', '-X', 'frozen_modules=on', '/opt/moli/zygote.py', json.dumps(arguments)], environment)
+            os.execve(options['python'], [options['python'], '-P', '-s', '/opt/moli/zygote.py', json.dumps(arguments)], environment)
         os.close(retire_read)
         os.close(report_write)
 
@@ -69,13 +72,14 @@ class Generation:
 
 
 class Generations:
-    """Keeps one ready zygote; at a change there are two for a moment."""
+    """Keeps one ready zygote; at a change there are two for a moment. The very first loads the core only and is soon replaced by a full one."""
 
     def __init__(self, options):
         self.options = options
         self.current = None
         self.coming = None
         self.leaving = []
+        self.had_one = False
         self.failures = 0
         self.retry_at = 0.0
 
@@ -87,7 +91,7 @@ class Generations:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
         while True:
-            self.start_if_wanted()
+            self.start_if_due()
             generations = [generation for generation in (self.current, self.coming, *self.leaving) if generation]
             readable, _, _ = select.select([wake_read, *(generation.reports for generation in generations)], [], [], self.wait_seconds())
             if wake_read in readable:
@@ -97,19 +101,27 @@ class Generations:
                 if generation.reports in readable:
                     self.hear(generation)
 
-    def wait_seconds(self):
-        now = time.monotonic()
-        if not self.current and not self.coming:
-            return max(0.01, self.retry_at - now)
-        if self.current and self.current.used and not self.coming:
-            return max(0.01, self.current.started + GENERATION_SECONDS - now)
-        return None
+    def due_at(self):
+        """Moment at which the next zygote should be started, or None for not yet known."""
+        if self.coming:
+            return None
+        if not self.current:
+            return self.retry_at
+        if self.current.level == 'core':
+            return max(self.retry_at, self.current.started + CORE_SECONDS)
+        if self.current.worn:
+            return self.retry_at
+        return max(self.retry_at, self.current.started + GENERATION_SECONDS) if self.current.used else None
 
-    def start_if_wanted(self):
-        now = time.monotonic()
-        old = self.current and self.current.used and now - self.current.started > GENERATION_SECONDS
-        if not self.coming and now >= self.retry_at and (not self.current or old or getattr(self.current, 'worn', False)):
-            self.coming = Generation(self.options)
+    def wait_seconds(self):
+        due = self.due_at()
+        return None if due is None else max(0.0, due - time.monotonic())
+
+    def start_if_due(self):
+        due = self.due_at()
+        if due is not None and due <= time.monotonic():
+            wanted = self.options['preload']
+            self.coming = Generation(self.options, 'core' if wanted == 'full' and not self.had_one else wanted)
 
     def hear(self, generation):
         data = os.read(generation.reports, 65536)
@@ -130,29 +142,21 @@ class Generations:
             self.forget(generation)
 
     def take_over(self, generation):
-        generation.ready = True
         self.failures = 0
+        self.had_one = True
         if self.current:
             self.current.close_retire()
             self.leaving.append(self.current)
         self.current, self.coming = generation, None
 
     def forget(self, generation):
-        """A zygote and all of its slots are gone: planned, or not."""
-        generation.close_retire()
+        """A zygote and all of its slots are gone."""
+        self.lose(generation)
         if generation in self.leaving:
             self.leaving.remove(generation)
-            return
-        self.failures += 1
-        self.retry_at = time.monotonic() + min(LAST_BACKOFF, FIRST_BACKOFF * 2 ** min(self.failures, 10))
-        report.report('zygote-lost', inARow=self.failures)
-        if generation is self.current:
-            self.current = None
-        else:
-            self.coming = None
 
     def reap(self):
-        """Collects ended children. A zygote that died makes its idle slots leave; its busy ones finish their runs."""
+        """Collects ended children."""
         while True:
             try:
                 pid, _ = os.waitpid(-1, os.WNOHANG)
@@ -162,15 +166,21 @@ class Generations:
                 return
             for generation in (self.current, self.coming):
                 if generation and generation.pid == pid:
-                    generation.close_retire()
-                    self.leaving.append(generation)
-                    if generation is self.current:
-                        self.current = None
-                    else:
-                        self.coming = None
-                    self.failures += 1
-                    self.retry_at = time.monotonic() + min(LAST_BACKOFF, FIRST_BACKOFF * 2 ** min(self.failures, 10))
-                    report.report('zygote-lost', pid=pid, inARow=self.failures)
+                    self.lose(generation)
+
+    def lose(self, generation):
+        """A zygote died that was not told to leave: its idle slots leave, its busy ones finish, another is started after a while."""
+        if generation not in (self.current, self.coming):
+            return
+        generation.close_retire()
+        self.leaving.append(generation)
+        if generation is self.current:
+            self.current = None
+        else:
+            self.coming = None
+        self.failures += 1
+        self.retry_at = time.monotonic() + min(LAST_BACKOFF, FIRST_BACKOFF * 2 ** min(self.failures, 10))
+        report.report('zygote-lost', pid=generation.pid, inARow=self.failures)
 
 
 def main():

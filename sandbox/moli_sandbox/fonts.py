@@ -56,25 +56,34 @@ def _alias(manager, known, names, stand_ins):
 def _guard_families(manager_class, chain):
     """Every look-up of fonts, whatever families it names, also gets the chain: no style or setting can take a script away."""
     original = manager_class._find_fonts_by_props
+    found = {}
 
     def find_fonts_by_props(self, prop, *args, **kwargs):
-        import matplotlib
         from matplotlib.font_manager import FontProperties
 
         prop = FontProperties._from_any(prop)
-        families = []
-        for family in prop.get_family():
-            if family.lower() in GENERIC:
-                families += _known(self, matplotlib.rcParams.get(f'font.{family.lower().replace("sans serif", "sans-serif")}', ()))
-            elif _known(self, [family]):
-                families.append(family)
-        # A Latin default first would draw its own empty boxes nowhere, but digits and Chinese would differ in height: Chinese first.
-        named = [family for family in families if family not in LATIN_DEFAULTS]
-        prop = prop.copy()
-        prop.set_family(list(dict.fromkeys(named + chain + families)))
-        return original(self, prop, *args, **kwargs)
+        families = families_of(self, prop)
+        key = (*families, prop.get_style(), prop.get_variant(), prop.get_weight(), prop.get_stretch(), args, tuple(kwargs.items()))
+        if key not in found:
+            prop = prop.copy()
+            prop.set_family(list(dict.fromkeys([family for family in families if family not in LATIN_DEFAULTS] + chain + families)))
+            found[key] = original(self, prop, *args, **kwargs)
+        return found[key]
 
     manager_class._find_fonts_by_props = find_fonts_by_props
+
+
+def families_of(manager, prop):
+    """The families that a text asks for and that there are, generic ones resolved."""
+    import matplotlib
+
+    families = []
+    for family in prop.get_family():
+        if family.lower() in GENERIC:
+            families += _known(manager, matplotlib.rcParams.get(f'font.{family.lower().replace("sans serif", "sans-serif")}', ()))
+        else:
+            families += _known(manager, [family])
+    return families
 
 
 # The lists of matplotlib's and seaborn's styles begin with these: they say "the default", not "this very font".

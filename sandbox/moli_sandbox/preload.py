@@ -6,11 +6,13 @@ import sys
 import warnings
 
 SHIMS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'shims')
-FULL = 'numpy pandas matplotlib matplotlib.pyplot scipy openpyxl'.split()
+CORE = 'numpy pandas matplotlib matplotlib.pyplot matplotlib.pylab scipy openpyxl xlsxwriter xlrd'.split()
+# Loaded by the second zygote, which takes over when it is ready: the first one need not wait for them.
+MORE = 'seaborn sklearn.linear_model sklearn.ensemble sklearn.cluster statsmodels.api plotly.express docx jieba'.split()
 
 
-def load(wanted):
-    """Imports the modules that there are and warms them. `wanted` false starts at once, for probes and pure-Python work."""
+def load(level):
+    """Imports the modules that there are and warms them. `level`: none (starts at once), core, or full."""
     # Parts of the standard library that the program needs after the walls are closed.
     for name in 'asyncio bisect ctypes difflib linecache random tempfile textwrap traceback tokenize uuid zipfile csv datetime decimal'.split():
         importlib.import_module(name)
@@ -19,11 +21,11 @@ def load(wanted):
     from . import hooks, program  # noqa: F401 - forked slots run them
 
     hooks.install()
-    if not wanted:
+    if level == 'none':
         return
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')
-        for name in FULL:
+        for name in CORE + (MORE if level == 'full' else []):
             try:
                 importlib.import_module(name)
             except ImportError:
@@ -49,12 +51,15 @@ def warm():
     frame.pivot_table(index='日期', columns='名称', values='值')
     frame.merge(frame, on='名称')
     frame.to_csv(io.StringIO())
-    axes = frame.set_index('日期').plot(title='销售额 −1', grid=True)
+    # A series by date goes through its own drawing code (and imports) in pandas.
+    axes = frame.set_index('日期')['值'].resample('MS').sum().plot(title='销售额 −1', grid=True)
     axes.legend()
-    axes.figure.tight_layout()
-    axes.figure.savefig(io.BytesIO(), format='png', dpi=50)
-    figure, axes = plt.subplots()
-    axes.bar(['甲', '乙'], [1, 2])
+    plt.tight_layout()
+    axes.figure.savefig(io.BytesIO(), format='png', dpi=50, bbox_inches='tight')
+    figure, axes = plt.subplots(figsize=(3, 2))
+    frame.plot(x='名称', y='值', kind='bar', ax=axes)
+    axes.plot([1, 2], [3, 4], marker='o', label='甲')
+    plt.xticks(rotation=45)
     axes.set_title('标题')
     figure.savefig(io.BytesIO(), format='png', dpi=50)
     plt.close('all')
