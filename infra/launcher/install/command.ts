@@ -12,8 +12,9 @@ export interface CommandOptions {
   readonly failure: Text;
 }
 
-// Enough of npm's, apt's or pip's output to hold the reason.
-const KEPT_LINES = 25;
+// npm puts pages of help behind its reason, others print the reason last: the first lines that speak of an error are kept, and the end.
+const KEPT_ERRORS = 12;
+const KEPT_LINES = 12;
 
 /** Runs a program to its end and returns its standard output. Throws Failure when it does not end with 0. */
 export async function runCommand(command: string, args: readonly string[], options: CommandOptions): Promise<string> {
@@ -22,13 +23,15 @@ export async function runCommand(command: string, args: readonly string[], optio
     env: options.env ?? process.env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  const errors: string[] = [];
   const tail: string[] = [];
   let output = '';
   const lines = (text: string) => {
     for (const line of text.split(/[\r\n]+/)) {
       if (line.trim() === '') continue;
       options.note?.(line);
-      tail.push(line);
+      if (/\berr(or)?\b/i.test(line) && errors.length < KEPT_ERRORS) errors.push(line);
+      else tail.push(line);
       if (tail.length > KEPT_LINES) tail.shift();
     }
   };
@@ -42,7 +45,7 @@ export async function runCommand(command: string, args: readonly string[], optio
     child.once('close', (exit, signal) => resolve(exit ?? signal ?? ''));
   });
   if (code === 0) return output;
-  const ending = [`${command} ${args.join(' ')} → ${code}`, ...tail].map((line) => `    ${line}`).join('\n');
+  const ending = [`${command} ${args.join(' ')} → ${code}`, ...errors, ...tail].map((line) => `    ${line}`).join('\n');
   throw new Failure({ zh: `${options.failure.zh}\n${ending}`, en: `${options.failure.en}\n${ending}` });
 }
 
