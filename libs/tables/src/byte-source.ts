@@ -2,7 +2,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import type { FileSource } from './description.ts';
 
 /** Bytes a read. Each is worked on for a few milliseconds, then the event loop has its turn. */
-const PIECE_BYTES = 256 * 1024;
+const PIECE_BYTES = 128 * 1024;
 
 /** Reads a source from its start as often as it is asked. Close it when done. */
 export class ByteSource {

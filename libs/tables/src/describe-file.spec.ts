@@ -1,0 +1,27 @@
+import { execFile } from 'node:child_process';
+import { readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+import { describeFile } from './index.ts';
+
+it('describes 150 MiB within the memory of a small part of it', async () => {
+  const script = join(import.meta.dirname, 'testing', 'describe-large.ts');
+  const size = 150 * 1024 * 1024;
+  const { stdout } = await promisify(execFile)(process.execPath, [script, String(size)]);
+  const { right, growth } = JSON.parse(stdout) as { right: boolean; growth: number };
+  expect(right).toBe(true);
+  expect(growth).toBeLessThan(size * 0.6);
+}, 120_000);
+
+it('leaves no file open, also when it refuses', async () => {
+  const path = join(tmpdir(), `tables-${process.pid}.csv`);
+  await writeFile(path, Buffer.alloc(100));
+  const openFiles = async () => (await readdir('/proc/self/fd')).length;
+  const before = await openFiles();
+  for (let n = 0; n < 20; n += 1)
+    await expect(describeFile({ path }, { name: 'x.csv' })).rejects.toMatchObject({ code: 'unsupported_type' });
+  expect(await openFiles()).toBeLessThanOrEqual(before + 2);
+  await rm(path);
+});
