@@ -67,9 +67,12 @@ function azureEndpoint(url: URL, path: string, query: string, model: string): En
   };
 }
 
+/** A host without a scheme, as people type it: it has a dot or a port, or is localhost. */
+const BARE_HOST = /^(localhost|[\w-]+(\.[\w-]+)+|[\w-]+(?=:\d))(:\d+)?(\/|$)/;
+
 function parse(baseUrl: string): URL {
   const text = baseUrl.trim();
-  const url = URL.parse(/^[\w.-]+(:\d+)?(\/|$)/.test(text) ? `http://${text}` : text);
+  const url = URL.parse(BARE_HOST.test(text) ? `http://${text}` : text);
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.hostname === '') {
     throw new AppError('bad_request', {
       zh: '模型服务地址不是有效的网址。请填写以 http:// 或 https:// 开头的地址，例如 https://api.openai.com/v1。',
