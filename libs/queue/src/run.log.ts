@@ -134,6 +134,11 @@ export class RunLog {
     await this.#redis.publish(CANCEL_CHANNEL, runId);
   }
 
+  /** Drops the live output of a finished run before its time. */
+  async forget(runId: string): Promise<void> {
+    await this.#redis.del(runEventsKey(runId));
+  }
+
   /** The newest entry of the run's stream, or null. */
   async last(runId: string): Promise<RunStreamEntry | null> {
     const [newest] = await this.#redis.xrevrange(runEventsKey(runId), '+', '-', 'COUNT', 1);

@@ -88,7 +88,7 @@ export class BoxProcess {
     if (this.#timer) clearTimeout(this.#timer);
     const child = this.#child;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
-    const gone = new Promise<void>((resolve) => child.once('close', () => resolve()));
+    const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
     child.stdin?.end();
     child.kill('SIGTERM');
     const timer = setTimeout(() => child.kill('SIGKILL'), STOP_GRACE_MS);
@@ -113,7 +113,7 @@ export class BoxProcess {
     child.on('error', (error) => this.#ended(error.message, startedAt));
     createInterface({ input: child.stdout }).on('line', (line) => this.#heard(line));
     createInterface({ input: child.stderr }).on('line', (line) => this.#said(line));
-    child.on('close', (code, signal) => this.#ended(`ended with ${code ?? signal}`, startedAt));
+    child.on('exit', (code, signal) => this.#ended(`ended with ${code ?? signal}`, startedAt));
   }
 
   #heard(line: string): void {
