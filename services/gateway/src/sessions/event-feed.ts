@@ -51,9 +51,12 @@ export class EventFeed implements OnModuleDestroy {
 
   #connection(): Redis {
     if (this.#subscriber) return this.#subscriber;
-    // Subscriptions come back by themselves after a reconnect.
     const subscriber = this.#redis.duplicate({ connectionName: 'moli-gateway-events', lazyConnect: false });
     subscriber.on('error', () => {});
+    // Subscriptions come back by themselves after a reconnect, but not those that were asked for while Redis was away.
+    subscriber.on('ready', () => {
+      if (this.#channels.size > 0) subscriber.subscribe(...this.#channels.keys()).catch(() => {});
+    });
     subscriber.on('message', (name: string, json: string) => this.#received(name, json));
     this.#subscriber = subscriber;
     return subscriber;

@@ -3,16 +3,21 @@ import type { TenantTx } from '../database/tenant-db.ts';
 import type { Accepted } from '../sessions/sessions.schema.ts';
 import { TurnInput } from './turn-input.ts';
 
+export interface NewInput {
+  readonly input: TurnInput;
+  readonly answer: Accepted;
+  readonly clientMessageId: string | undefined;
+}
+
 /** The `pending_inputs` table: what was accepted, in the order of acceptance. Rows stay, so that sending twice is noticed. */
 @Injectable()
 export class InputsStore {
-  /** Called under the session's row lock: the order of ids is the order of the log. */
+  /** Called under the session's row lock: the order of ids is the order of the log. `started`: its turn begins at once. */
   async insert(
     tx: TenantTx,
     sessionId: string,
-    input: TurnInput,
-    answer: Accepted,
-    clientMessageId?: string,
+    { input, answer, clientMessageId }: NewInput,
+    started: boolean,
   ): Promise<void> {
     await tx
       .insertInto('pending_inputs')
@@ -21,7 +26,7 @@ export class InputsStore {
         client_message_id: clientMessageId ?? null,
         answer: JSON.stringify(answer),
         input: JSON.stringify(input),
-        started_at: null,
+        started_at: started ? new Date() : null,
       })
       .execute();
   }

@@ -40,10 +40,13 @@ export class Lease {
     this.#db = db;
   }
 
-  /** Says that this process lives. */
+  /** Says that this process lives, and forgets those that are long gone. */
   async beat(): Promise<void> {
     await sql`insert into gateways (id, seen_at) values (${this.gatewayId}::uuid, clock_timestamp())
       on conflict (id) do update set seen_at = clock_timestamp()`.execute(this.#db);
+    await sql`delete from gateways where seen_at < clock_timestamp() - make_interval(hours => ${FORGET_HOURS})`.execute(
+      this.#db,
+    );
   }
 
   /** Says that this process is gone; what it still holds is taken over at once. */
@@ -53,9 +56,6 @@ export class Lease {
 
   /** Takes sessions whose gateway is gone. */
   async sweep(): Promise<HeldSession[]> {
-    await sql`delete from gateways where seen_at < clock_timestamp() - make_interval(hours => ${FORGET_HOURS})`.execute(
-      this.#db,
-    );
     const { rows } = await sql<TakenRow>`
       with lost as (
         select s.id from sessions s

@@ -6,10 +6,16 @@ import { SessionLog } from '../sessions/session-log.ts';
 import { turnRunning } from '../sessions/sessions.errors.ts';
 import type { Accepted } from '../sessions/sessions.schema.ts';
 import { type LockedSession, SessionsStore } from '../sessions/sessions.store.ts';
-import { InputsStore } from './inputs.store.ts';
+import { InputsStore, type NewInput } from './inputs.store.ts';
 import { Lease } from './lease.ts';
 import type { TurnInput } from './turn-input.ts';
 import { TurnRunner } from './turn-runner.ts';
+
+/** A session that was taken with the input that its work begins with. */
+export interface Taken {
+  readonly held: HeldSession;
+  readonly input: TurnInput;
+}
 
 /**
  * The one way into a session's queue of inputs. An input and the right to work on it are one transaction: whenever an input waits, some gateway holds the
@@ -35,23 +41,25 @@ export class TurnDoor {
     return (await this.inputs.newest(tx, session.id))?.input;
   }
 
-  /** Puts an input into the queue and, when nobody holds the session, takes it for this gateway. */
+  /** Puts an input into the queue; when nobody holds the session, takes it for this gateway and begins with the input. */
   async enter(
     tx: TenantTx,
     tenantId: string,
     session: LockedSession,
     lastSeq: number,
-    { input, answer, clientMessageId }: { input: TurnInput; answer: Accepted; clientMessageId: string | undefined },
-  ): Promise<HeldSession | undefined> {
-    await this.inputs.insert(tx, session.id, input, answer, clientMessageId);
-    if (session.owner !== null) return undefined;
+    entry: NewInput,
+  ): Promise<Taken | undefined> {
+    this.runner.assertOpen();
+    const free = session.owner === null;
+    await this.inputs.insert(tx, session.id, entry, free);
+    if (!free) return undefined;
     const fence = await this.sessions.take(tx, session, this.lease.gatewayId);
-    return { tenantId, sessionId: session.id, fence, lastSeq };
+    return { held: { tenantId, sessionId: session.id, fence, lastSeq }, input: entry.input };
   }
 
   /** After the commit: tells readers and starts to work. */
-  open(held: HeldSession | undefined, events: readonly SessionEvent[]): void {
+  open(taken: Taken | undefined, events: readonly SessionEvent[]): void {
     this.log.publish(events);
-    if (held) this.runner.start(held);
+    if (taken) this.runner.start(taken.held, { input: taken.input });
   }
 }

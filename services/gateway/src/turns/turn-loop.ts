@@ -5,6 +5,7 @@ import { newId } from '../ids.ts';
 import { Metrics } from '../metrics.ts';
 import type { ModelChoice } from '../models/models.service.ts';
 import type { ModelCall, ModelMessage, ModelUsage } from '../models/provider.types.ts';
+import { translate } from '../problem/translate.ts';
 import type { EventIds, LogWriter } from '../sessions/log-writer.ts';
 import type { ToolDefinition, ToolResult } from '../tools/tool.types.ts';
 import { ToolsService } from '../tools/tools.service.ts';
@@ -239,7 +240,7 @@ export class TurnLoop {
       announced = true;
       writer.append('tool.call', { callId, name, arguments: { ...args }, trigger }, ids);
     };
-    const result = await withGrace(
+    const calling = span(STEPS.call, { 'moli.tool': this.tools.nameOf(call.name) }, () =>
       this.tools.call(input.caller, {
         name: call.name,
         rawArguments: call.arguments,
@@ -252,11 +253,13 @@ export class TurnLoop {
         onRun: (runId) => run.queued(runId),
         onRunEntry: (entry) => run.entry(entry),
       }),
-      signal,
     );
+    const result = await withGrace(calling, signal);
     const name = this.tools.nameOf(call.name);
     announce(result.arguments ?? { raw: call.arguments.slice(0, 2_000) }, name);
-    writer.append('tool.result', resultData(callId, name, result), ids);
+    await span(STEPS.result, { 'moli.tool': name }, () =>
+      writer.append('tool.result', resultData(callId, name, result), ids),
+    );
     return result;
   }
 
@@ -298,7 +301,8 @@ export class TurnLoop {
     if (failure instanceof TurnCut) {
       return { status: 'interrupted', append: () => writer.append('turn.interrupted', { reason: 'shutdown' }, ids) };
     }
-    const error: AppError = toAppError(failure);
+    // A database or queue that is away is said to be so, and is no fault of the program.
+    const error: AppError = translate(failure);
     if (error.code === 'internal')
       log.error('a turn failed', { session: writer.held.sessionId, turn: ids.turnId, error: failure });
     const problem = turnProblem(error, input.caller.locale);

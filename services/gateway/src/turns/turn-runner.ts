@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { AppError } from '@moli/errors';
 import { log } from '@moli/telemetry';
 import { Inject, Injectable } from '@nestjs/common';
 import { TenantDb } from '../database/tenant-db.ts';
@@ -23,6 +24,12 @@ interface Work {
   /** Asked for before the turn began. */
   early: TurnCut | undefined;
   done: Promise<void>;
+}
+
+/** What comes before the inputs that wait: an input that the session was taken with, or something to put in order. */
+interface FirstWork {
+  readonly input?: TurnInput;
+  readonly prepare?: (writer: LogWriter) => Promise<void>;
 }
 
 /** Works off the accepted inputs of the sessions that this process holds: in each session one turn after another, in the order of acceptance. */
@@ -52,8 +59,13 @@ export class TurnRunner {
     return () => this.#aside.delete(sessionId);
   }
 
-  /** Starts to work on a session that this process has just taken; `first` runs before its inputs. */
-  start(held: HeldSession, first?: (writer: LogWriter) => Promise<void>): void {
+  /** Refuses new work while the gateway stops. Errors: `unavailable`. */
+  assertOpen(): void {
+    if (this.#stopping) throw stopping();
+  }
+
+  /** Starts to work on a session that this process has just taken. */
+  start(held: HeldSession, first: FirstWork): void {
     const writer = this.log.open(held);
     const work: Work = { writer, cut: undefined, early: undefined, done: Promise.resolve() };
     this.#work.set(held.sessionId, work);
@@ -79,17 +91,20 @@ export class TurnRunner {
     this.#stopping = true;
     const all = (): Promise<unknown> => Promise.all([...this.#work.values()].map(({ done }) => done));
     await Promise.race([all(), sleep(GRACE_MILLISECONDS, undefined, { ref: false })]);
-    for (const sessionId of this.#work.keys()) this.cut(sessionId, new TurnCut('interrupted'));
+    for (const sessionId of [...this.#work.keys()]) this.cut(sessionId, new TurnCut('interrupted'));
     await all();
   }
 
-  async #workOff(held: HeldSession, work: Work, first?: (writer: LogWriter) => Promise<void>): Promise<void> {
-    await first?.(work.writer);
-    while (!work.writer.refused.aborted && !this.#stopping) {
-      const input = await this.#next(held);
+  async #workOff(held: HeldSession, work: Work, { input: first, prepare }: FirstWork): Promise<void> {
+    await prepare?.(work.writer);
+    for (let input = first; ; input = undefined) {
+      if (work.writer.refused.aborted) return;
+      // Inputs that wait are left to another gateway; one that this session was taken with has begun.
+      if (this.#stopping && !input) return;
+      input ??= await this.#next(held);
       if (!input) return;
       work.cut = new AbortController();
-      if (work.early) work.cut.abort(work.early);
+      if (work.early || this.#stopping) work.cut.abort(work.early ?? new TurnCut('interrupted'));
       work.early = undefined;
       await this.loop.run(input, work.writer, work.cut);
       work.cut = undefined;
@@ -120,3 +135,13 @@ export class TurnRunner {
     });
   }
 }
+
+const stopping = (): AppError =>
+  new AppError(
+    'unavailable',
+    {
+      zh: '服务正在停止，消息没有发出。请稍后再发一次。',
+      en: 'The service is stopping and the message was not taken. Send it again in a moment.',
+    },
+    { retryAfterSeconds: 2 },
+  );

@@ -23,7 +23,7 @@ export class TurnTakeover {
       tenant: held.tenantId,
       session: held.sessionId,
     });
-    this.runner.start(held, (writer) => this.#interrupt(held, writer));
+    this.runner.start(held, { prepare: (writer) => this.#interrupt(held, writer) });
   }
 
   async #interrupt({ tenantId, sessionId }: HeldSession, writer: LogWriter): Promise<void> {

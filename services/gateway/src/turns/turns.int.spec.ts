@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import { until } from '@moli/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
@@ -158,6 +159,60 @@ describe('a turn', () => {
     expect(parts).toEqual(undisturbed);
     expect(textOf(parts)).toBe('一二三四五六七八九十'.repeat(6));
     expect(requestsWith('慢慢说').length - before).toBe(1);
+  });
+});
+
+describe('files', () => {
+  const CSV = '日期,销售额\n2026-01-01,100\n2026-01-02,secret-cell-4711\n';
+  async function upload(sessionId: string, name: string, text: string): Promise<string> {
+    const form = new FormData();
+    form.set('file', new Blob([text], { type: 'text/csv' }), name);
+    form.set('sessionId', sessionId);
+    const response = await fetch(`${world.gateway.url}/v1/files`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${world.key}` },
+      body: form,
+    });
+    const body = (await response.json()) as { id: string };
+    expect(response.status, JSON.stringify(body)).toBe(201);
+    return body.id;
+  }
+
+  test('are told to the model by name and columns, never by content, and belong to the message', async () => {
+    const sessionId = await world.newSession();
+    const fileId = await upload(sessionId, '销售.csv', CSV);
+    const { json } = await world.send(sessionId, 'look at it', { fileIds: [fileId] });
+    await world.follow(sessionId, (event) => isTurnEnd(event) && event.turnId === json.turnId);
+    const request = JSON.stringify(world.model.requests.at(-1)?.body);
+    expect(request).toContain('销售.csv');
+    expect(request).toContain('销售额');
+    expect(request).not.toContain('4711');
+    const { items } = (await world.ask(`/v1/sessions/${sessionId}/messages`)).json;
+    expect(items[0].files).toEqual([
+      { id: fileId, name: '销售.csv', bytes: Buffer.byteLength(CSV), mimeType: expect.any(String) },
+    ]);
+    expect((await world.ask(`/v1/sessions/${sessionId}/files`)).json.files.map(({ id }: { id: string }) => id)).toEqual(
+      [fileId],
+    );
+    const other = await world.newSession();
+    expect((await world.send(other, 'steal', { fileIds: [fileId] })).status).toBe(404);
+  });
+
+  test('a question that is too long for the model by itself is refused with a sentence, and the session goes on', async () => {
+    const sessionId = await world.newSession();
+    const events = await turn(sessionId, '长'.repeat(60_000));
+    expect(ofType(events, 'turn.failed')[0]?.data.problem).toMatchObject({ code: 'context_overflow' });
+    const next = await turn(sessionId, 'hello', events.at(-1)?.seq);
+    expect(next.at(-1)?.type).toBe('turn.completed');
+  });
+
+  test('leave no object behind when their session is deleted', async () => {
+    const sessionId = await world.newSession();
+    const before = countObjects();
+    await upload(sessionId, 'a.csv', CSV);
+    expect(countObjects()).toBeGreaterThan(before);
+    expect((await world.ask(`/v1/sessions/${sessionId}`, { method: 'DELETE' })).status).toBe(204);
+    expect(countObjects()).toBe(before);
   });
 });
 
@@ -357,6 +412,11 @@ describe('deleting', () => {
     expect(left).toEqual({ events: 0, pending_inputs: 0, runs: 0 });
   });
 });
+
+const countObjects = (): number =>
+  readdirSync(world.gateway.config.objectsDir, { recursive: true, withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  ).length;
 
 async function rowsOf(sessionId: string): Promise<Record<string, number>> {
   const { default: pg } = await import('pg');

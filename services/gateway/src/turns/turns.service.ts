@@ -100,7 +100,7 @@ export class TurnsService {
       const session = await this.sessions.lock(tx, caller, sessionId);
       if (!session) throw sessionNotFound();
       const before = clientMessageId && (await this.door.answerOf(tx, sessionId, storableText(clientMessageId)));
-      if (before) return { answer: before, events: [], held: undefined };
+      if (before) return { answer: before, events: [], taken: undefined };
       const { input, events, title } = await entryOf(tx, session);
       const answer: Accepted = {
         messageId: input.messageId,
@@ -112,10 +112,10 @@ export class TurnsService {
       const stored: SessionEvent[] =
         events.length > 0 ? await insertReserved(tx, sessionId, session.nextSeq, events) : [];
       const lastSeq = session.nextSeq - 1 + events.length;
-      const held = await this.door.enter(tx, caller.tenantId, session, lastSeq, { input, answer, clientMessageId });
-      return { answer, events: stored, held };
+      const taken = await this.door.enter(tx, caller.tenantId, session, lastSeq, { input, answer, clientMessageId });
+      return { answer, events: stored, taken };
     });
-    this.door.open(accepted.held, accepted.events);
+    this.door.open(accepted.taken, accepted.events);
     return accepted.answer;
   }
 
