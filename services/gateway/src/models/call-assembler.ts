@@ -113,7 +113,8 @@ export class CallAssembler {
     if (sofar === '') return otherId;
     if (otherId) return fragment.arguments === '' || fragment.arguments.trimStart().startsWith('{');
     // The same name again: a server that repeats it on every piece, or repeats all so far; unless the call was already whole.
-    if (fragment.arguments.startsWith(sofar)) return false;
+    if (fragment.arguments.length >= sofar.length && fragment.arguments.startsWith(sofar)) return false;
+    if (!candidate.pieces.at(-1)!.trimEnd().endsWith('}')) return false;
     return isWhole(joinPieces(candidate.pieces)) && (fragment.arguments === '' || !isWhole(sofar + fragment.arguments));
   }
 
