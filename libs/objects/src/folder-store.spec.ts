@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { AppError } from '@moli/errors';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -218,9 +219,13 @@ describe('folder store', () => {
   });
 
   it('shows nothing of a write whose process was killed', async () => {
-    const child = spawn(process.execPath, [join(import.meta.dirname, 'testing', 'endless-put.ts'), directory], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+    const child = spawn(
+      process.execPath,
+      [fileURLToPath(new URL('./testing/endless-put.ts', import.meta.url)), directory],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
     await new Promise<void>((ready) => child.stdout.once('data', () => ready()));
     const ended = new Promise((done) => child.once('exit', done));
     child.kill('SIGKILL');
@@ -233,7 +238,7 @@ describe('folder store', () => {
   });
 
   it('moves 128 MiB in and out without holding it', async () => {
-    const script = join(import.meta.dirname, 'testing', 'move-bytes.ts');
+    const script = fileURLToPath(new URL('./testing/move-bytes.ts', import.meta.url));
     const { stdout } = await promisify(execFile)(process.execPath, [script, directory, String(128 * 1024 * 1024)]);
     const { bytes, growth } = JSON.parse(stdout) as { bytes: number; growth: number };
     expect(bytes).toBe(128 * 1024 * 1024);

@@ -42,7 +42,7 @@ export const DATE_FORMS = [
     iso: false,
   },
 ] as const;
-export const COMPACT_FORM = DATE_FORMS.findIndex((form) => form.pattern === 'YYYYMMDD');
+const COMPACT_FORM = DATE_FORMS.findIndex((form) => form.pattern === 'YYYYMMDD');
 export const AMBIGUOUS_FORM = DATE_FORMS.findIndex((form) => form.pattern.includes('|'));
 
 /** Words that pandas reads as missing by itself. */

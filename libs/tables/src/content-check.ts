@@ -14,7 +14,7 @@ export interface BinaryContent {
   readonly mimeType: string | null;
 }
 
-export const XLSX_MIME = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
+const XLSX_MIME = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
 
 /** Which office document a zip is, by a part that each must have. */
 const OFFICE_PARTS: readonly [RegExp, string][] = [

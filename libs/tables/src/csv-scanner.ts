@@ -9,7 +9,7 @@ export interface RawRecord {
 }
 
 export const PLAIN = 0;
-export const ESCAPED = 1;
+const ESCAPED = 1;
 
 /**
  * Characters of one record. A quote that is never closed swallows the rest of the file; the bound stops that, and holds memory

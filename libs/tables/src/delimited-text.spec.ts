@@ -66,6 +66,7 @@ describe('header', () => {
   it('gives names that differ even where the made-up one is taken', async () => {
     const found = await csv('x,x.1,x,x\n1,2,3,4\n');
     expect(names(found)).toEqual(['x', 'x.1', 'x.2', 'x.3']);
+    expect(names(await csv('x,x,x.1\n1,2,3\n'))).toEqual(['x', 'x.2', 'x.1']);
   });
 });
 

@@ -2,12 +2,13 @@ import { execFile } from 'node:child_process';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { describeFile } from './index.ts';
 
 it('describes 150 MiB within the memory of a small part of it', async () => {
-  const script = join(import.meta.dirname, 'testing', 'describe-large.ts');
+  const script = fileURLToPath(new URL('./testing/describe-large.ts', import.meta.url));
   const size = 150 * 1024 * 1024;
   const { stdout } = await promisify(execFile)(process.execPath, [script, String(size)]);
   const { right, growth } = JSON.parse(stdout) as { right: boolean; growth: number };

@@ -32,6 +32,7 @@ const PYTHON: Readonly<Record<string, string>> = {
   'utf-16be': 'utf-16',
   big5: 'big5hkscs',
   'euc-kr': 'cp949',
+  'windows-874': 'cp874',
 };
 
 /**

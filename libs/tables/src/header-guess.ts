@@ -97,6 +97,7 @@ export interface ColumnNames {
 
 /** Names as pandas gives them, so that code written from a description finds its columns: `x`, `x.1`, `Unnamed: 3`. */
 export function pandasNames(cells: readonly string[], width: number): ColumnNames {
+  const given = new Set(cells);
   const taken = new Set<string>();
   const duplicates = new Set<string>();
   const padded: string[] = [];
@@ -108,7 +109,7 @@ export function pandasNames(cells: readonly string[], width: number): ColumnName
     else if (cut !== cut.trim()) padded.push(cut);
     const base = cut.trim() === '' ? `Unnamed: ${column}` : cut;
     let name = base;
-    for (let turn = 1; taken.has(name); turn += 1) {
+    for (let turn = 1; taken.has(name) || (turn > 1 && given.has(name)); turn += 1) {
       duplicates.add(base);
       name = `${base}.${turn}`;
     }

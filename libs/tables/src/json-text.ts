@@ -84,8 +84,8 @@ async function readLines(source: ByteSource, encoding: Encoding): Promise<Lines>
     notes.push(
       note(
         'last_line_cut',
-        `最后一行不完整，没有计入；完整的记录有 ${records} 条`,
-        `the last line is cut off and not counted; there are ${records} whole records`,
+        `最后一行不完整，没有计入；完整的记录有 ${records} 条（逐行 json.loads 并跳过它，pd.read_json 会报错）`,
+        `the last line is cut off and not counted; there are ${records} whole records (json.loads each line and skip it: pd.read_json fails on it)`,
       ),
     );
   }
@@ -93,8 +93,8 @@ async function readLines(source: ByteSource, encoding: Encoding): Promise<Lines>
     notes.push(
       note(
         'broken_lines',
-        `${broken} 行不是有效的 JSON，没有计入`,
-        `${broken} lines are not valid JSON and were not counted`,
+        `${broken} 行不是有效的 JSON，没有计入（逐行 json.loads 并跳过它们）`,
+        `${broken} lines are not valid JSON and were not counted (json.loads each line and skip them)`,
       ),
     );
   return {

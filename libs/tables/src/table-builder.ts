@@ -10,7 +10,7 @@ const SAMPLE_RECORDS = 200;
 /** And at most this many characters of them. */
 const SAMPLE_CHARACTERS = 1024 * 1024;
 /** Excel has 16,384 columns; a list beyond helps nobody and a hostile line could ask for a million. */
-export const MOST_COLUMNS = 20_000;
+const MOST_COLUMNS = 20_000;
 const PREVIEW = { rows: 5, columns: 50, characters: 100 };
 
 export interface BuiltTable {

@@ -170,14 +170,14 @@ export const delimiterDoubt = (): Note =>
 export const trailingDelimiter = (): Note =>
   note(
     'trailing_delimiter',
-    '每行末尾有一个多余分隔符；pandas 会因此错位或多出空列，读取时用 index_col=False',
-    'each row ends in an extra delimiter; pandas then shifts columns or adds an empty one: read with index_col=False',
+    '每行末尾有一个多余分隔符；pandas 会因此错位，读取时用 index_col=False，若多出空的 Unnamed 列就删去',
+    'each row ends in an extra delimiter, which shifts columns in pandas: read with index_col=False and drop an empty Unnamed column if there is one',
   );
 export const extraFields = (extra: number): Note =>
   note(
     'extra_fields',
-    `数据行比列名多 ${extra} 个字段，多出的列没有名字`,
-    `rows have ${extra} more fields than there are names; the extra columns have none`,
+    `数据行比列名多 ${extra} 个字段，多出的列没有名字；pandas 会把前面的列当作索引而错位，读取时用 header=0 并以 names=[…] 给出全部列名`,
+    `rows have ${extra} more fields than there are names; pandas then takes the first columns as an index: read with header=0 and names=[…] for all of them`,
   );
 export const irregularRows = (count: number, least: number, most: number, width: number): Note =>
   note(
