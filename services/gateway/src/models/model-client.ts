@@ -24,6 +24,10 @@ export interface ModelServer {
 
 /** How much of a refusal's body is read, in bytes. */
 const REFUSAL_LIMIT = 64 * 1024;
+/** And of a list of models. */
+const LIST_LIMIT = 4 * 1024 * 1024;
+/** How long a refusal or a list of models may take to arrive after its headers. */
+const BODY_WAIT_MS = 5000;
 export type Answer = Dispatcher.ResponseData;
 
 /** Connections of one process to model servers, shared by all tenants; kept alive between requests. */
@@ -42,10 +46,12 @@ export class ModelClient {
   readonly endpoint: Endpoint;
   readonly #server: ModelServer;
   readonly #agent: Agent;
+  readonly #bodyWaitMs: number;
   /** Index of the address that answered; unknown before the first answer. */
   #good: number | undefined;
 
-  constructor(server: ModelServer, agent: Agent) {
+  constructor(server: ModelServer, agent: Agent, timeouts: ModelTimeouts = MODEL_TIMEOUTS) {
+    this.#bodyWaitMs = Math.min(BODY_WAIT_MS, timeouts.idleMs);
     this.#server = server;
     this.#agent = agent;
     this.endpoint = readEndpoint(server.baseUrl, server.model);
@@ -74,7 +80,10 @@ export class ModelClient {
       const { answer } = await this.#ask('GET', url, undefined, signal);
       if (!answer) continue;
       try {
-        const list = JSON.parse(await readBounded(answer, 4 * 1024 * 1024)) as { data?: unknown; models?: unknown };
+        const list = JSON.parse(await readBounded(answer, LIST_LIMIT, this.#bodyWaitMs)) as {
+          data?: unknown;
+          models?: unknown;
+        };
         const entries = Array.isArray(list.data) ? list.data : Array.isArray(list.models) ? list.models : undefined;
         const names = entries?.map((entry: { id?: unknown; name?: unknown }) => entry?.id ?? entry?.name);
         if (names) return names.filter((name): name is string => typeof name === 'string');
@@ -133,7 +142,7 @@ export class ModelClient {
         ),
       };
     }
-    const text = await readBounded(answer, REFUSAL_LIMIT).catch(() => '');
+    const text = await readBounded(answer, REFUSAL_LIMIT, this.#bodyWaitMs);
     if (sniffBody(text) === 'html' && (status === 404 || status === 405))
       return { fault: this.#webPage(), wrongAddress: true };
     const error = parseRefusal(text);
@@ -183,14 +192,21 @@ export class ModelClient {
   }
 }
 
-/** At most `limit` bytes of a body as text; the rest is thrown away with the connection. */
-export async function readBounded(answer: Answer, limit: number): Promise<string> {
+/** At most `limit` bytes of a body as text, as far as they come in time; the rest is thrown away with the connection. */
+async function readBounded(answer: Answer, limit: number, waitMs: number): Promise<string> {
   const pieces: Buffer[] = [];
   let size = 0;
-  for await (const piece of answer.body) {
-    pieces.push(piece as Buffer);
-    size += (piece as Buffer).length;
-    if (size >= limit) break;
+  const timer = setTimeout(() => answer.body.destroy(), waitMs);
+  try {
+    for await (const piece of answer.body) {
+      pieces.push(piece as Buffer);
+      size += (piece as Buffer).length;
+      if (size >= limit) break;
+    }
+  } catch {
+    // What did come may still say what is wrong.
+  } finally {
+    clearTimeout(timer);
   }
   return Buffer.concat(pieces).subarray(0, limit).toString('utf8');
 }

@@ -223,6 +223,13 @@ test('silence ends as a timeout, before the headers and between two pieces', asy
   expect(await ask(stuck.url, { idleMs: 50 })).toMatchObject({ text: 'so far', fault: { code: 'model_timeout' } });
 });
 
+test('a refusal whose body never ends is still told', async () => {
+  const url = await raw((_, response) =>
+    response.writeHead(401, { 'content-type': 'application/json' }).write('{"error":'),
+  );
+  expect((await ask(`${url}/v1`, { idleMs: 50 })).fault?.code).toBe('model_auth');
+});
+
 test('a server that is not there is unreachable', async () => {
   const url = await raw(() => {});
   await stops.pop()!();

@@ -1,6 +1,7 @@
 import { AppError, type ErrorCode } from '@moli/errors';
 import type { Agent } from 'undici';
 import { newId } from '../ids.ts';
+import { AnswerReader, drain } from './answer-reader.ts';
 import { type Answer, MODEL_TIMEOUTS, ModelClient, type ModelServer, type ModelTimeouts } from './model-client.ts';
 import { cutError, modelError } from './model-error.ts';
 import type {
@@ -14,7 +15,6 @@ import type {
   TokenMeasure,
 } from './provider.types.ts';
 import { type Quirks, requestBody } from './request-body.ts';
-import { SsePayloads, sniffBody } from './sse-payloads.ts';
 import { StreamAssembler } from './stream-assembler.ts';
 import { TokenCounter } from './token-counter.ts';
 
@@ -22,9 +22,6 @@ import { TokenCounter } from './token-counter.ts';
 const BACK_OFF_MS = [500, 2000];
 /** A server that asks for a longer wait gets its refusal passed on instead. */
 const LONGEST_WAIT_SECONDS = 20;
-/** After the reason for the end only the usage may follow; servers that never close get no longer than this. */
-const TAIL_MS = 3000;
-const BODY_LIMIT = 16 * 1024 * 1024;
 const RETRIED: ReadonlySet<ErrorCode> = new Set(['model_overloaded', 'model_unreachable', 'model_failed', 'model_cut']);
 
 /** What the owner of a provider is told, for metrics. */
@@ -56,9 +53,9 @@ export class OpenAiProvider implements ModelProvider {
   readonly #counter: TokenCounter;
 
   constructor(options: Options) {
-    this.client = new ModelClient(options.server, options.agent);
-    this.#model = options.server.model;
     this.#timeouts = options.timeouts ?? MODEL_TIMEOUTS;
+    this.client = new ModelClient(options.server, options.agent, this.#timeouts);
+    this.#model = options.server.model;
     this.#observer = options.observer ?? {};
     this.#backOffMs = options.backOffMs ?? BACK_OFF_MS;
     this.#counter = new TokenCounter(options.server.model);
@@ -167,9 +164,10 @@ export class OpenAiProvider implements ModelProvider {
   ): AsyncGenerator<ModelEvent> {
     const answer = await this.#open(messages, tools, options);
     const assembler = new StreamAssembler({ offered: tools.map((tool) => tool.name), newId: () => newId('call') });
+    const reader = new AnswerReader(this.client, this.#timeouts.idleMs);
     let broken: unknown;
     try {
-      for await (const events of this.#read(answer, assembler)) yield* events;
+      for await (const events of reader.read(answer, assembler)) yield* events;
     } catch (thrown) {
       options.signal?.throwIfAborted();
       if (thrown instanceof AppError) throw thrown;
@@ -182,7 +180,7 @@ export class OpenAiProvider implements ModelProvider {
     const { events, fault } = assembler.finish();
     yield* events;
     if (fault)
-      throw broken !== undefined && fault.code === 'model_cut' ? this.#faultOfBreak(broken) : this.#cleaned(fault);
+      throw broken !== undefined && fault.code === 'model_cut' ? reader.faultOfBreak(broken) : this.#cleaned(fault);
   }
 
   /** An error's words may repeat the key that was sent. */
@@ -192,18 +190,6 @@ export class OpenAiProvider implements ModelProvider {
     return modelError(fault.code, this.client.scrub(fault.detail.zh), this.client.scrub(fault.detail.en), {
       cause: fault,
     });
-  }
-
-  #faultOfBreak(thrown: unknown): AppError {
-    if (thrown instanceof IdleTimeout) {
-      return modelError(
-        'model_timeout',
-        `模型服务超过 ${Math.round(this.#timeouts.idleMs / 1000)} 秒没有继续回答，已收到的部分保留。可以点“继续”，或稍后重试。`,
-        `The model server sent nothing for ${Math.round(this.#timeouts.idleMs / 1000)} s; what had arrived is kept. Use "continue" or try again later.`,
-        { cause: thrown },
-      );
-    }
-    return cutError(thrown);
   }
 
   /** Opens the answer; learns from a refusal what this server does not understand and asks once more without it. */
@@ -232,89 +218,6 @@ export class OpenAiProvider implements ModelProvider {
       this.#quirks.swapMaxTokens = !this.#quirks.swapMaxTokens;
       return true;
     }
-    return false;
-  }
-
-  /** Events of the body, whatever it turns out to be: a stream, a whole JSON answer, or a web page. */
-  async *#read(answer: Answer, assembler: StreamAssembler): AsyncGenerator<ModelEvent[]> {
-    const idleMs = () => (assembler.finishSeen ? Math.min(TAIL_MS, this.#timeouts.idleMs) : this.#timeouts.idleMs);
-    const payloads = new SsePayloads();
-    const head: Buffer[] = [];
-    let kind: ReturnType<typeof sniffBody>;
-    for await (const piece of pieces(answer, idleMs)) {
-      if (kind === 'events') yield payloads.push(piece).flatMap((payload) => assembler.push(payload));
-      else {
-        head.push(piece);
-        if (head.reduce((sum, part) => sum + part.length, 0) > BODY_LIMIT) throw this.#notAModel('other', '');
-        kind ??= sniffBody(Buffer.concat(head).toString('utf8'));
-        if (kind === 'html' || kind === 'other') throw this.#notAModel(kind, Buffer.concat(head).toString('utf8'));
-        if (kind === 'events') yield payloads.push(Buffer.concat(head)).flatMap((payload) => assembler.push(payload));
-      }
-      if (assembler.ended) return;
-    }
-    if (kind === 'json') yield this.#whole(Buffer.concat(head).toString('utf8'), assembler);
-    // A frame without its blank line counts when it is whole; half a frame is a cut.
-    else
-      for (const payload of payloads.end()) if (payload === '[DONE]' || isJson(payload)) yield assembler.push(payload);
-  }
-
-  #whole(text: string, assembler: StreamAssembler): ModelEvent[] {
-    let events: ModelEvent[] = [];
-    if (isJson(text)) events = assembler.push(text);
-    else throw this.#notAModel('other', text);
-    if (!assembler.ended) assembler.push('[DONE]');
-    return events;
-  }
-
-  #notAModel(kind: 'html' | 'other', head: string): AppError {
-    return kind === 'html'
-      ? modelError(
-          'model_bad_answer',
-          `${this.client.endpoint.shown} 返回的是网页（HTML），不是模型接口。请检查服务地址，通常以 /v1 结尾。`,
-          `${this.client.endpoint.shown} answers with a web page (HTML), not as a model server. Check the base URL; it usually ends with /v1.`,
-        )
-      : modelError(
-          'model_bad_answer',
-          `${this.client.endpoint.shown} 的回答不是 OpenAI 协议。请检查服务地址指向的是模型接口。`,
-          `${this.client.endpoint.shown} does not answer in the OpenAI protocol. Check that the address is that of a model server.`,
-          { server: this.client.scrub(head.slice(0, 500)) },
-        );
-  }
-}
-
-class IdleTimeout extends Error {}
-
-/** The pieces of a body; breaks with IdleTimeout when the next one takes longer than `idleMs` says at that moment. */
-async function* pieces(answer: Answer, idleMs: () => number): AsyncGenerator<Buffer> {
-  let timer: NodeJS.Timeout | undefined;
-  const arm = () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => answer.body.destroy(new IdleTimeout()), idleMs());
-  };
-  try {
-    arm();
-    for await (const piece of answer.body.iterator({ destroyOnReturn: false })) {
-      clearTimeout(timer);
-      yield piece as Buffer;
-      arm();
-    }
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** Lets the few bytes after [DONE] pass, so that the connection can be used again. */
-function drain(answer: Answer): void {
-  const timer = setTimeout(() => answer.body.destroy(), 1000);
-  answer.body.once('close', () => clearTimeout(timer));
-  answer.body.resume();
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
     return false;
   }
 }

@@ -1,28 +1,18 @@
+import { FUNCTIONS, MANY } from './calculator.functions.ts';
+import { type Token, tokenize } from './calculator.tokens.ts';
 import {
-  absolute,
   add,
-  approximate,
   CalculationFault,
-  compare,
   divide,
   factorial,
-  floor,
   floorDivide,
-  fraction,
-  gcd,
-  integerOf,
   modulo,
   multiply,
   negate,
   ofDecimal,
   ofInteger,
   power,
-  round,
-  signOf,
-  squareRoot,
-  toDouble,
   type Value,
-  ZERO,
 } from './exact-number.ts';
 
 const MAX_LENGTH = 1000;
@@ -35,62 +25,7 @@ const MAX_DEPTH = 64;
 export function calculate(expression: string): Value {
   if (expression.length > MAX_LENGTH)
     throw new CalculationFault(`the expression is longer than ${MAX_LENGTH} characters`);
-  return new Parser(tokenize(normalize(expression))).parse();
-}
-
-interface Token {
-  readonly kind: 'number' | 'name' | 'operator' | 'end';
-  readonly text: string;
-}
-
-/** Full-width digits, letters and signs as Chinese input methods write them, and the usual signs of arithmetic, in ASCII. */
-function normalize(text: string): string {
-  return text
-    .replace(/[\uff01-\uff5e]/g, (char) => String.fromCharCode(char.charCodeAt(0) - 0xfee0))
-    .replace(/[\u3000\u00a0\u2009]/g, ' ')
-    .replace(/[×✕∗·⋅]/g, '*')
-    .replace(/[÷∕]/g, '/')
-    .replace(/[−–—]/g, '-')
-    .replace(/²/g, '**2')
-    .replace(/³/g, '**3')
-    .replace(/√/g, ' sqrt ')
-    .replace(/π/g, ' pi ')
-    .replace(/[=＝]\s*[?？]?\s*$/, '')
-    .trim();
-}
-
-const TOKEN =
-  /\s*(?:(\d[\d_]*(?:,\d{3})*(?:\.\d[\d_]*)?(?:[eE][+-]?\d+)?|\.\d[\d_]*(?:[eE][+-]?\d+)?)|([A-Za-z_][A-Za-z0-9_]*|[万亿‰])|(\*\*|\/\/|[-+*/%^(),!]))/y;
-
-function tokenize(text: string): Token[] {
-  if (text === '') throw new CalculationFault('the expression is empty');
-  const tokens: Token[] = [];
-  // Which open brackets belong to a function: there a comma parts arguments.
-  const brackets: boolean[] = [];
-  TOKEN.lastIndex = 0;
-  while (TOKEN.lastIndex < text.length) {
-    const at = TOKEN.lastIndex;
-    const match = TOKEN.exec(text);
-    if (!match) throw new CalculationFault(`"${text.slice(at, at + 10).trim()}" cannot be read`);
-    const [, number, name, operator] = match;
-    if (operator === '(') brackets.push(tokens.at(-1)?.kind === 'name');
-    if (operator === ')') brackets.pop();
-    if (number !== undefined) tokens.push({ kind: 'number', text: plainNumber(number, brackets.includes(true)) });
-    else if (name !== undefined) tokens.push({ kind: 'name', text: name });
-    else tokens.push({ kind: 'operator', text: operator! });
-  }
-  return [...tokens, { kind: 'end', text: '' }];
-}
-
-function plainNumber(text: string, insideFunction: boolean): string {
-  if (text.includes(',') && insideFunction) {
-    throw new CalculationFault(
-      `"${text}" inside a function can be one number or several: write it without thousands separators, or with a space after the comma`,
-    );
-  }
-  if (text.includes(',') && !/^\d{1,3}(,\d{3})+(\D|$)/.test(text))
-    throw new CalculationFault(`"${text}" is not a number`);
-  return text.replace(/[,_]/g, '');
+  return new Parser(tokenize(expression)).parse();
 }
 
 /** Precedence climbing, as in Python: sums, products, signs, powers, then what stands after a value. */
@@ -248,80 +183,3 @@ function constant(name: string): Value {
       );
   }
 }
-
-interface MathFunction {
-  /** Least and most number of values. */
-  readonly takes: readonly [number, number];
-  apply(values: Value[]): Value;
-}
-const MANY = 200;
-
-const real = (fn: (x: number) => number): MathFunction => ({
-  takes: [1, 1],
-  apply: ([x]) => approximate(fn(toDouble(x!))),
-});
-const one = (apply: (x: Value) => Value): MathFunction => ({ takes: [1, 1], apply: ([x]) => apply(x!) });
-const two = (apply: (x: Value, y: Value) => Value): MathFunction => ({
-  takes: [2, 2],
-  apply: ([x, y]) => apply(x!, y!),
-});
-const many = (apply: (values: Value[]) => Value): MathFunction => ({ takes: [1, MANY], apply });
-
-const total = (values: Value[]): Value => values.reduce(add, ZERO);
-const average = (values: Value[]): Value => divide(total(values), ofInteger(BigInt(values.length)));
-const ceiling = (x: Value): Value => negate(floor(negate(x)));
-
-function logarithm([x, base]: Value[]): Value {
-  if (base === undefined)
-    throw new CalculationFault('log of one value can be natural or decimal: write ln(x), log10(x) or log(x, base)');
-  return approximate(Math.log(toDouble(x!)) / Math.log(toDouble(base)));
-}
-
-/** Ways to choose `k` of `n`; the loop is bounded and every step checks the size. */
-function choose(n: bigint, k: bigint, ordered: boolean): Value {
-  if (n < 0n || k < 0n) throw new CalculationFault('comb and perm need values from 0');
-  if (k > n) return ZERO;
-  const steps = !ordered && k > n - k ? n - k : k;
-  if (steps > 5000n) throw new CalculationFault('the result is too large');
-  let value: Value = ofInteger(1n);
-  for (let i = 0n; i < steps; i++) value = multiply(value, ordered ? ofInteger(n - i) : fraction(n - i, i + 1n));
-  return value;
-}
-
-const FUNCTIONS: Readonly<Record<string, MathFunction>> = {
-  abs: one(absolute),
-  sqrt: one(squareRoot),
-  cbrt: real(Math.cbrt),
-  round: { takes: [1, 2], apply: ([x, digits]) => round(x!, digits ? Number(integerOf(digits, 'round')) : 0) },
-  floor: one(floor),
-  ceil: one(ceiling),
-  trunc: one((x) => (signOf(x) < 0 ? ceiling(x) : floor(x))),
-  min: many((values) => values.reduce((a, b) => (compare(a, b) <= 0 ? a : b))),
-  max: many((values) => values.reduce((a, b) => (compare(a, b) >= 0 ? a : b))),
-  sum: many(total),
-  avg: many(average),
-  mean: many(average),
-  pow: two(power),
-  mod: two(modulo),
-  gcd: two((a, b) => ofInteger(gcd(integerOf(a, 'gcd'), integerOf(b, 'gcd')))),
-  lcm: two((a, b) => {
-    const [x, y] = [integerOf(a, 'lcm'), integerOf(b, 'lcm')];
-    return x === 0n || y === 0n ? ZERO : absolute(fraction(x * y, gcd(x, y)));
-  }),
-  factorial: one(factorial),
-  comb: two((n, k) => choose(integerOf(n, 'comb'), integerOf(k, 'comb'), false)),
-  perm: two((n, k) => choose(integerOf(n, 'perm'), integerOf(k, 'perm'), true)),
-  exp: real(Math.exp),
-  ln: real(Math.log),
-  log: { takes: [1, 2], apply: logarithm },
-  log10: real(Math.log10),
-  log2: real(Math.log2),
-  sin: real(Math.sin),
-  cos: real(Math.cos),
-  tan: real(Math.tan),
-  asin: real(Math.asin),
-  acos: real(Math.acos),
-  atan: real(Math.atan),
-  degrees: real((x) => (x * 180) / Math.PI),
-  radians: real((x) => (x * Math.PI) / 180),
-};
