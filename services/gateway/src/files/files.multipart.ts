@@ -19,6 +19,8 @@ export async function registerFileUpload(fastify: FastifyInstance, files: FilesS
     await scope.register(multipart, {
       limits: { files: 1, fields: 4, parts: 6, fieldSize: 256, fileSize: files.maxBytes },
       throwFileSizeLimit: false,
+      // A name with folders is refused, not cut down to its last part.
+      preservePath: true,
     });
     scope.route({ method: 'POST', url: '/v1/files', handler: (request, reply) => upload(request, reply, files) });
   });

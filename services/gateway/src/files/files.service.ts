@@ -118,16 +118,24 @@ export class FilesService {
    * Errors: `invalid_name`, `checksum_mismatch`, `unsupported_type`, `unreadable_file`, `empty_file`, `not_found` (session).
    */
   async ingest(caller: Caller, incoming: Incoming): Promise<File> {
+    try {
+      const file = await this.#take(caller, incoming);
+      this.metrics.uploads.inc({ outcome: 'ok' });
+      return file;
+    } catch (error) {
+      this.metrics.uploads.inc({ outcome: error instanceof AppError && !error.retryable ? 'refused' : 'failed' });
+      throw error;
+    }
+  }
+
+  async #take(caller: Caller, incoming: Incoming): Promise<File> {
     const name = acceptFileName(incoming.name);
     this.checkUpload(name, incoming.bytes);
     const before = await this.#finished(caller, incoming.uploadId);
     if (before) return before;
     const sha256 = await digestOf(incoming.path);
     if (incoming.sha256 && incoming.sha256 !== sha256) throw digestDiffers(name);
-    const description = await describeFile(
-      { path: incoming.path },
-      { name, bytes: incoming.bytes, types: this.#types },
-    );
+    const description = await describeFile({ path: incoming.path }, { name, types: this.#types });
     const id = newId('file');
     const key = objectKey(caller.tenantId, 'files', id);
     await this.objects.put(key, createReadStream(incoming.path), { bytes: incoming.bytes, sha256, ifAbsent: true });
