@@ -1,9 +1,11 @@
 import { execFile, spawn } from 'node:child_process';
+import { createReadStream } from 'node:fs';
 import { mkdtemp, open, readdir, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -99,6 +101,14 @@ describe('folder store', () => {
     await store.delete('a/b/c');
     expect(await left()).toBe(0);
     expect(await readdir(directory)).toEqual(['.unfinished']);
+  });
+
+  it('fails with the error of a body that fails before it is read', async () => {
+    await expect(store.put('k', createReadStream(join(directory, 'none')))).rejects.toMatchObject({ code: 'ENOENT' });
+    const gone = Readable.from([Buffer.from('x')]);
+    gone.destroy(new Error('the sender went away'));
+    await expect(store.put('k', gone)).rejects.toThrow(/went away/);
+    expect([await left(), await store.stat('k')]).toEqual([0, null]);
   });
 
   it('refuses a key below an object and an object in place of a folder', async () => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { chmod, type FileHandle, link, mkdir, open, readdir, rename, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { AppError } from '@moli/errors';
 import { deleteBelow, isGone, removeEmpty, unlinkIfThere, walkObjects } from './folder-walk.ts';
 import { expiry, type LinkGrant, linkInvalid, readLink, requireSignable, signPath } from './link-signature.ts';
@@ -65,6 +65,8 @@ export class FolderObjectStore implements ObjectStore {
 
   async put(key: string, body: Uint8Array | Readable, expected: PutExpectation = {}): Promise<StoredObject> {
     const path = this.#pathOf(key);
+    // A stream can fail while the file is still being opened, when nobody listens; its reader below gets the same error.
+    if (body instanceof Readable) body.on('error', () => {});
     if (expected.ifAbsent && (await this.stat(key))) throw taken(key);
     const temporary = join(this.#root, TEMPORARY, randomUUID());
     const handle = await open(temporary, 'wx', 0o600);

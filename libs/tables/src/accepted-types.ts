@@ -34,7 +34,7 @@ export const ACCEPTED_TYPES: readonly AcceptedType[] = [
   type('ndjson', ['application/x-ndjson', 'application/jsonl', 'text/plain'], ['jsonl', 'json']),
   type('txt', ['text/plain'], ['text', 'json', 'jsonl', 'html', ...DELIMITED]),
   type('log', ['text/plain'], ['text', 'json', 'jsonl', ...DELIMITED]),
-  type('md', ['text/markdown', 'text/plain'], ['text', 'html', ...DELIMITED]),
+  type('md', ['text/markdown', 'text/plain'], ['text']),
   type('parquet', ['application/vnd.apache.parquet', 'application/octet-stream'], ['parquet']),
   type('pdf', ['application/pdf'], ['pdf']),
   type('png', ['image/png'], ['image']),

@@ -76,6 +76,8 @@ async function describeText(source: ByteSource, encoding: Encoding, name: string
   const start = await firstCharacters(source, encoding);
   if (start === '') throw emptyFile(name);
   const extension = extensionOf(name);
+  if (extension === 'md')
+    return { kind: 'text', mimeType: 'text/markdown', encoding: encoding.name, notes: encoding.notes };
   const markup = markupType(start);
   if (markup === 'text/html') return describePage(source, encoding);
   if (markup !== null) return { kind: markup === 'application/pdf' ? 'pdf' : null, mimeType: markup, notes: [] };
@@ -92,12 +94,7 @@ async function describeText(source: ByteSource, encoding: Encoding, name: string
   const dialect = await dialectOf(source, encoding, extension === 'tsv' ? '\t' : undefined);
   const agrees = dialect.width > 1 && dialect.steadiness === 1 && dialect.records >= PROOF;
   if (!TABLE_NAMES.has(extension) && !agrees) {
-    return {
-      kind: 'text',
-      mimeType: extension === 'md' ? 'text/markdown' : 'text/plain',
-      encoding: encoding.name,
-      notes: encoding.notes,
-    };
+    return { kind: 'text', mimeType: 'text/plain', encoding: encoding.name, notes: encoding.notes };
   }
   const described = await describeDelimited(source, encoding, dialect);
   const tabs = dialect.delimiter === '\t';

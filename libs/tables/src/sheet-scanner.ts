@@ -46,6 +46,8 @@ export class SheetScanner {
   readonly used = new Set<number>();
   /** Columns with formulas whose value the file does not have, with the first row of each. */
   readonly formulasWithoutValue = new Map<number, number>();
+  /** Columns with numbers so large that the workbook cannot hold their last digits. */
+  readonly roundedNumbers = new Set<number>();
   filledRows = 0;
   /** The last row that the sheet claims in its `dimension`; it counts formatting too. */
   claimedRows = 0;
@@ -134,6 +136,8 @@ export class SheetScanner {
         return { text: '', shared: whole(text) ?? 0, kind: KIND.string };
       case 'str':
       case 'inlineStr':
+        // Excel keeps 15 digits: an id of 18 that was typed as a number has lost three before it came here.
+        if (text.length > 15 && Math.abs(Number(text)) >= 1e15) this.roundedNumbers.add(this.#column);
         return { text, shared: null, kind: text === '' ? 0 : KIND.string };
       case 'b':
         return { text: text === '1' ? 'TRUE' : 'FALSE', shared: null, kind: KIND.boolean };
@@ -153,6 +157,8 @@ export class SheetScanner {
       const kind = format === 'date' && fraction ? 'datetime' : format;
       return { text: dateText(text, kind, this.#context.date1904), shared: null, kind: KIND[kind] };
     }
+    // Excel keeps 15 digits: an id of 18 that was typed as a number has lost three before it came here.
+    if (text.length > 15 && Math.abs(Number(text)) >= 1e15) this.roundedNumbers.add(this.#column);
     return { text, shared: null, kind: text === '' ? 0 : /[.eE]/.test(text) ? KIND.number : KIND.integer };
   }
 }

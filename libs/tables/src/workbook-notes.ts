@@ -89,6 +89,41 @@ export const formulasWithoutValues = (sheet: string | null, columns: readonly st
     ),
   );
 };
+/** A note on columns of a sheet, or none where there are no columns. */
+const aboutColumns = (
+  code: string,
+  sheet: string | null,
+  columns: readonly string[],
+  zh: string,
+  en: string,
+): Note[] => {
+  const list = listed(columns);
+  return columns.length === 0 ? [] : [onSheet(sheet, note(code, `${list.zh} ${zh}`, `${list.en}: ${en}`))];
+};
+export const roundedNumbers = (sheet: string | null, columns: readonly string[]): Note[] =>
+  aboutColumns(
+    'rounded_numbers',
+    sheet,
+    columns,
+    '含有超过 15 位的数字，Excel 保存时末尾几位已变成 0；编号须在 Excel 中按文本保存后重新上传',
+    'numbers of more than 15 digits, whose last digits Excel turned into 0 when it saved them; ids have to be kept as text in Excel and uploaded again',
+  );
+export const numbersAsText = (sheet: string | null, columns: readonly string[]): Note[] =>
+  aboutColumns(
+    'numbers_as_text',
+    sheet,
+    columns,
+    '看起来是数字，但单元格是文本（计算前用 pd.to_numeric 转换）',
+    'look like numbers but the cells are text (convert with pd.to_numeric before computing)',
+  );
+export const datesAsText = (sheet: string | null, columns: readonly string[]): Note[] =>
+  aboutColumns(
+    'dates_as_text',
+    sheet,
+    columns,
+    '看起来是日期，但单元格是文本（用 pd.to_datetime 转换）',
+    'look like dates but the cells are text (convert with pd.to_datetime)',
+  );
 export const mergedCells = (sheet: string | null, count: number): Note =>
   onSheet(
     sheet,

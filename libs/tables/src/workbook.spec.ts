@@ -16,7 +16,7 @@ describe('workbooks', () => {
         One: '<sheetData><row r="1"><c r="A1" t="s"><v>1</v></c><c r="B1" t="s"><v>0</v></c></row><row r="2"><c r="A2" t="s"><v>2</v></c><c r="B2"><v>2.5</v></c></row></sheetData>',
         Two: sheetData([['x'], [1], [2]]),
       },
-      shared: ['价格', '<r/>产品'.replace('<r/>', ''), '茶壶'],
+      shared: ['价格', '产品', '茶壶'],
       hidden: ['Two'],
     });
     expect(found.sheets).toEqual([
@@ -101,6 +101,27 @@ describe('workbooks', () => {
       columns: [{ type: 'integer' }, { type: 'number' }, { type: 'string' }],
     });
     expect(codes(found)).toEqual(['mixed_values']);
+  });
+
+  it('say where cells are text that looks like numbers or dates, and where digits are lost', async () => {
+    const rows = [
+      ['数量', '日', '编号', '名', '单号'],
+      ['12', '2026年1月1日', '000123', 'x1', 2.0260101e17],
+      ['1,500', '2026年1月2日', '000124', '7', 1],
+    ];
+    const found = await book({ sheets: { S: sheetData(rows) } });
+    expect(found.table!.columns.map((column) => column.type)).toEqual([
+      'string',
+      'string',
+      'string',
+      'string',
+      'integer',
+    ]);
+    expect(found.notes.map((note) => [note.code, note.zh.slice(0, 4)])).toEqual([
+      ['rounded_numbers', '「单号」'],
+      ['numbers_as_text', '「数量」'],
+      ['dates_as_text', '「日」 '],
+    ]);
   });
 
   it('do not take phonetic readings for text', async () => {

@@ -1,5 +1,6 @@
 import { AppError } from '@moli/errors';
 import type { Archive } from './archive.ts';
+import { KIND } from './cell-kind.ts';
 import { ColumnProfile } from './column-profile.ts';
 import type { Column, Note, Preview, Sheet, Table } from './description.ts';
 import { guessTitles, namesColumns, pandasNames } from './header-guess.ts';
@@ -102,6 +103,7 @@ function describeSheet({ sheet, scan, whole }: Scanned, several: boolean): Descr
     ...(whole ? [] : [notes.partlyRead(name, claimed > counted)]),
     ...formulaNotes(on, scan, columnNames, left),
     ...mergeNotes(on, scan, lastHeader ?? 0),
+    ...textNotes(on, scan, data, columns, left),
     ...columnNotes(columnNames, profiles, false).map((each) => notes.onSheet(on, each)),
   ];
   const preview = {
@@ -194,6 +196,38 @@ function blockNotes(on: string | null, scan: SheetScanner, left: number, width: 
 function formulaNotes(on: string | null, scan: SheetScanner, names: readonly string[], left: number): Note[] {
   const columns = [...scan.formulasWithoutValue.keys()].sort((a, b) => a - b).map((column) => names[column - left]!);
   return columns.length > 0 ? [notes.formulasWithoutValues(on, columns)] : [];
+}
+
+/** Texts that only look like numbers or dates, judged by the kept rows, and numbers that lost digits. */
+function textNotes(
+  on: string | null,
+  scan: SheetScanner,
+  data: readonly HeadRow[],
+  columns: readonly Column[],
+  left: number,
+): Note[] {
+  const readAs = columns.map((_, n) => {
+    const cells = data.flatMap((row) => row.cells.get(left + n) ?? []).filter((cell) => cell.kind !== 0);
+    const profile = new ColumnProfile();
+    for (const cell of cells) profile.add(cell.text);
+    return cells.every((cell) => cell.kind === KIND.string) ? profile.type : 'string';
+  });
+  const named = (test: (type: string, n: number) => boolean) =>
+    columns.filter((_, n) => test(readAs[n]!, n)).map((column) => column.name);
+  return [
+    ...notes.roundedNumbers(
+      on,
+      named((_, n) => scan.roundedNumbers.has(left + n)),
+    ),
+    ...notes.numbersAsText(
+      on,
+      named((type) => type === 'integer' || type === 'number'),
+    ),
+    ...notes.datesAsText(
+      on,
+      named((type) => type === 'date' || type === 'datetime'),
+    ),
+  ];
 }
 
 function mergeNotes(on: string | null, scan: SheetScanner, lastHeader: number): Note[] {
