@@ -1,4 +1,4 @@
-"""The channel on which a program says what it shows and how it ended: a pipe of its own, never stdout.
+"""The channel on which a program says what it shows and how it ended: a socket pair of its own, never stdout.
 
 User code shares the process with the sender, so a determined program can speak on it; it can only speak for itself. A message opens with a
 random word of this run, so that stray writes to a descriptor do not pass for one. The reader takes bounded messages and believes no field.
@@ -27,6 +27,9 @@ class Sender:
         rest = memoryview(HEADER.pack(self.nonce, len(body), kind.encode()) + body)
         while rest:
             rest = rest[os.write(self.descriptor, rest[:1 << 16]):]
+        if kind == 'P':
+            # Taken: what is printed from here on comes after it.
+            os.read(self.descriptor, 1)
 
 
 class ResultReader:

@@ -6,10 +6,12 @@ import hashlib
 import json
 import os
 import time
+import traceback
 
 from . import collect, wire
 from . import job as jobs
 from .relay import Gone, Relay
+from .report import report
 from .slot import Slot
 from .verdict import describe_end
 
@@ -31,11 +33,15 @@ def serve_one_run(listener, retire, keeper, filter_code, namespaces):
         slot.kill()
         slot.reap()
         return SLOT_UNUSED
+    monitor = Monitor(slot, connection)
     try:
-        Monitor(slot, connection).run()
+        monitor.run()
     except (Gone, OSError, wire.BrokenFrame):
         # The runner went away: cancelled. There is nobody to tell.
         pass
+    except Exception as error:  # noqa: BLE001 - a fault of ours is an answer too, not a closed connection
+        report('monitor-failed', trace=traceback.format_exc()[-1500:])
+        monitor.refuse(f'{type(error).__name__} in the monitor')
     finally:
         connection.close()
         slot.kill()
@@ -73,8 +79,11 @@ class Monitor:
     def refuse(self, reason):
         """A job that can't be run: a result all the same."""
         result = describe_end('platform_error', None, None, None, reason)
-        self.connection.settimeout(SEND_SECONDS)
-        self.connection.sendall(wire.json_frame('R', self.result_frame(result, None, [])))
+        try:
+            self.connection.settimeout(SEND_SECONDS)
+            self.connection.sendall(wire.json_frame('R', self.result_frame(result, None, [])))
+        except OSError:
+            pass
 
     def next_frame(self):
         while (frame := self.reader.take()) is None:

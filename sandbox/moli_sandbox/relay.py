@@ -2,6 +2,7 @@
 import json
 import os
 import select
+import socket
 import time
 
 from . import wire
@@ -72,7 +73,7 @@ class Relay:
     def follow(self):
         """Until the program has ended, said its result, or has to be ended. Afterwards its output is complete."""
         poll = select.poll()
-        sources = {self.slot.stdout: self.stdout, self.slot.stderr: self.stderr, self.slot.results: None}
+        sources = {self.slot.stdout: self.stdout, self.slot.stderr: self.stderr, self.slot.results.fileno(): None}
         for descriptor in (*sources, self.slot.pidfd):
             poll.register(descriptor, select.POLLIN)
         connection = self.connection.fileno()
@@ -124,6 +125,8 @@ class Relay:
             data = os.read(descriptor, READ_BYTES)
         except BlockingIOError:
             return True
+        except ConnectionError:
+            return False
         if not data:
             return False
         if output is not None:
@@ -133,6 +136,9 @@ class Relay:
         else:
             for kind, payload in self.channel.feed(data):
                 self.take_message(kind, payload)
+            if self.channel.broken:
+                # Nobody will answer on it any more, so nobody may wait for an answer.
+                self.slot.results.shutdown(socket.SHUT_WR)
         return True
 
     def take_message(self, kind, payload):
@@ -144,12 +150,20 @@ class Relay:
             self.drain_now(self.slot.stdout, self.stdout)
             self.drain_now(self.slot.stderr, self.stderr)
             self.show(payload)
+            self.acknowledge()
         elif kind == 'R':
             try:
                 value = json.loads(payload)
             except (ValueError, RecursionError):
                 value = None
             self.result = value if isinstance(value, dict) else {}
+
+    def acknowledge(self):
+        """Lets the program go on after a display."""
+        try:
+            self.slot.results.send(b'.')
+        except OSError:
+            pass
 
     def show(self, payload):
         """A display: JSON, a zero byte, then the bytes of an image if it has one."""

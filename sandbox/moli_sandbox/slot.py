@@ -35,24 +35,25 @@ class Slot:
         self.control, child_control = socket.socketpair()
         self.stdout, child_stdout = os.pipe()
         self.stderr, child_stderr = os.pipe()
-        self.results, child_results = os.pipe()
+        self.results, child_results = socket.socketpair()
         keeper_ours, keeper_theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) if self.keeper else (None, None)
         if self.namespaces:
             isolation.new_user_and_pid_namespace()
         self.pid = os.fork()
         if self.pid == 0:
-            descriptors = {'control': child_control.fileno(), 'stdout': child_stdout, 'stderr': child_stderr, 'results': child_results, 'nonce': self.nonce}
+            descriptors = {'control': child_control.fileno(), 'stdout': child_stdout, 'stderr': child_stderr, 'results': child_results.fileno(), 'nonce': self.nonce}
             # Never returns.
             program.wait_for_job(descriptors, self.keeper, keeper_theirs, isolation.Isolation(self.filter_code, self.namespaces))
         self.pidfd = os.pidfd_open(self.pid)
         kernel.drop_bounding_set()
         kernel.drop_capabilities()
-        for descriptor in (child_stdout, child_stderr, child_results):
+        for descriptor in (child_stdout, child_stderr):
             os.close(descriptor)
         child_control.close()
+        child_results.close()
         if keeper_theirs:
             keeper_theirs.close()
-        for descriptor in (self.stdout, self.stderr, self.results):
+        for descriptor in (self.stdout, self.stderr, self.results.fileno()):
             os.set_blocking(descriptor, False)
         self._wait_until_ready(keeper_ours)
 

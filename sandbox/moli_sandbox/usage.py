@@ -18,7 +18,7 @@ class Usage:
         self.memory_peak = 0
         self.cpu_ms = 0.0
         self.cpu_base = self._cpu_seconds()
-        self.memory_base = self._resident_bytes()
+        self.memory_base = self._resident_bytes()[0]
 
     def _cpu_seconds(self):
         try:
@@ -27,15 +27,17 @@ class Usage:
             return 0.0
 
     def _resident_bytes(self):
-        """Anonymous memory of the process; 0 when it is gone or /proc is not there."""
+        """(anonymous, shared) memory of the process; zeros when it is gone or /proc is not there."""
+        found = {}
         try:
             with open(f'/proc/{self.pid}/status', 'rb') as file:
                 for line in file:
-                    if line.startswith(b'RssAnon:'):
-                        return int(line.split()[1]) * 1024
+                    if line.startswith((b'RssAnon:', b'RssShmem:')):
+                        name, value = line.split()[:2]
+                        found[name] = int(value) * 1024
         except OSError:
             pass
-        return 0
+        return found.get(b'RssAnon:', 0), found.get(b'RssShmem:', 0)
 
     def disk_bytes(self):
         """Bytes in the private memory file systems, the input files not counted."""
@@ -47,7 +49,9 @@ class Usage:
 
     def sample(self):
         """Takes the numbers now; returns (memory bytes, CPU seconds)."""
-        memory = max(0, self._resident_bytes() - self.memory_base) + self.disk_bytes()
+        anonymous, shared = self._resident_bytes()
+        # Shared memory may be a mapped file of the private folders: counted once, by the larger of the two.
+        memory = max(0, anonymous - self.memory_base) + max(shared, self.disk_bytes())
         if self.group:
             memory = max(memory, self.group.memory_bytes() - self.input_bytes)
         self.memory_peak = max(self.memory_peak, memory)

@@ -31,7 +31,8 @@ def _by_its_word(result, limits):
     code = code if type(code) is int and -255 <= code <= 255 else 1 if error else 0
     if error is None:
         return _end('ok' if code == 0 else 'user_error', code, None, None if code == 0 else explain_end.exit_status(code))
-    verdict = KINDS.get(result.get('kind'), 'user_error')
+    kind = result.get('kind')
+    verdict = KINDS.get(kind, 'user_error') if isinstance(kind, str) else 'user_error'
     if verdict != 'user_error':
         error['explanation'] = explain_end.limit(verdict, limits)
     return _end(verdict, code or 1, None, error)
