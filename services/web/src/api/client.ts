@@ -1,4 +1,6 @@
+import createClient, { type Middleware } from 'openapi-fetch';
 import { locale, t } from '../i18n/i18n.ts';
+import type { paths } from './schema.js';
 import type { Problem } from './types.ts';
 
 /** A refused or failed request. `problem.detail` is a sentence for the reader, in their language. */
@@ -12,82 +14,56 @@ export class ProblemError extends Error {
   }
 }
 
-interface RequestOptions {
-  body?: unknown;
-  query?: Record<string, string | number | undefined>;
-  headers?: Record<string, string>;
-  signal?: AbortSignal;
-  /** Lets the request outlive the page. */
-  keepalive?: boolean;
-}
-
-/** Called when the gateway says that nobody is signed in. Set once by the router. */
+/** Called when the gateway says that nobody is signed in. */
 let onUnauthenticated: () => void = () => {};
 export function whenUnauthenticated(handler: () => void): void {
   onUnauthenticated = handler;
 }
 
-/** Sends one request with the session cookie and answers its JSON (undefined for 204). Throws `ProblemError` for everything else. */
-export async function request<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
-  const url = new URL(path, location.origin);
-  for (const [name, value] of Object.entries(options.query ?? {})) {
-    if (value !== undefined && value !== '') url.searchParams.set(name, String(value));
-  }
-  const headers: Record<string, string> = {
-    'accept-language': locale.value,
-    accept: 'application/json',
-    ...options.headers,
-  };
-  if (options.body !== undefined) headers['content-type'] = 'application/json';
-  let response: Response;
-  try {
-    response = await fetch(url, {
-      method,
-      headers,
-      body: options.body === undefined ? undefined : JSON.stringify(options.body),
-      signal: options.signal,
-      keepalive: options.keepalive,
-      credentials: 'same-origin',
-    });
-  } catch (error) {
-    if (error instanceof DOMException && error.name === 'AbortError') throw error;
-    throw new ProblemError({
+const inReadersLanguage: Middleware = {
+  onRequest({ request }) {
+    request.headers.set('accept-language', locale.value);
+    return request;
+  },
+  onError() {
+    return new ProblemError({
       status: 0,
       code: 'offline',
       title: t('problem.offlineTitle'),
       detail: t('problem.offline'),
     });
-  }
-  if (response.ok) {
-    const text = await response.text();
-    return (text ? JSON.parse(text) : undefined) as T;
-  }
-  const problem = await readProblem(response);
-  if (response.status === 401 && !path.startsWith('/api/auth/')) onUnauthenticated();
-  throw new ProblemError(problem);
+  },
+};
+
+/** The gateway's API by its own description, with the session cookie. */
+export const api = createClient<paths>({ baseUrl: location.origin, credentials: 'same-origin' });
+api.use(inReadersLanguage);
+
+/** The content of an answer (undefined where it has none). Throws `ProblemError` for every refusal. */
+export async function call<T>(answer: Promise<{ data?: T; error?: unknown; response: Response }>): Promise<T> {
+  const { data, error, response } = await answer;
+  if (response.ok) return data as T;
+  if (response.status === 401 && !new URL(response.url).pathname.startsWith('/api/auth/')) onUnauthenticated();
+  throw new ProblemError(asProblem(error, response.status));
 }
 
-/** The problem body of an answer, or a plain sentence when a proxy answered something else. */
-export async function readProblem(response: Response): Promise<Problem> {
-  return parseProblem(await response.text().catch(() => ''), response.status);
+/** A problem body, or a plain sentence when a proxy answered something else. */
+export function asProblem(body: unknown, status: number): Problem {
+  const found = (typeof body === 'object' && body !== null ? body : {}) as Partial<Problem> & { message?: string };
+  const detail = found.detail ?? found.message;
+  if (typeof detail === 'string') {
+    return { ...found, status, code: found.code ?? 'unknown', title: found.title ?? detail, detail };
+  }
+  return { status, code: 'unknown', title: t('problem.unknownTitle'), detail: t('problem.unknown', { status }) };
 }
 
+/** The same for an answer that was read as text. */
 export function parseProblem(text: string, status: number): Problem {
   try {
-    const body = JSON.parse(text) as Partial<Problem> & { message?: string };
-    const detail = body.detail ?? body.message;
-    if (typeof detail === 'string') {
-      return { ...body, status, code: body.code ?? 'unknown', title: body.title ?? detail, detail };
-    }
+    return asProblem(JSON.parse(text), status);
   } catch {
-    // Not JSON: a proxy or a crash page. Its text would not help the reader.
+    return asProblem(text, status);
   }
-  return {
-    status,
-    code: 'unknown',
-    title: t('problem.unknownTitle'),
-    detail: t('problem.unknown', { status }),
-  };
 }
 
 /** Any thrown value as a problem that can be shown. */

@@ -1,93 +1,72 @@
-import { request } from './client.ts';
-import type {
-  Agent,
-  Me,
-  ModelConfig,
-  ModelConfigInput,
-  ModelTest,
-  RunPending,
-  RunResult,
-  RunSummary,
-  ServerSettings,
-  Session,
-  SessionArtifact,
-  StoredFile,
-} from './types.ts';
+import { api, call } from './client.ts';
+import type { AgentChange, ModelConfigChange, ModelTest, NewMessage, NewModelConfig } from './types.ts';
 
-const id = encodeURIComponent;
-
-export const getSettings = () => request<ServerSettings>('GET', '/v1/settings');
-export const getMe = () => request<Me>('GET', '/v1/me');
+export const getSettings = () => call(api.GET('/v1/settings'));
+export const getMe = () => call(api.GET('/v1/me'));
 
 // People --------------------------------------------------------------------
 export const signIn = (email: string, password: string) =>
-  request<unknown>('POST', '/api/auth/sign-in/email', { body: { email, password } });
-export const signOut = () => request<unknown>('POST', '/api/auth/sign-out', { body: {} });
+  call(api.POST('/api/auth/sign-in/email', { body: { email, password } }));
+export const signOut = () => call(api.POST('/api/auth/sign-out'));
 export const verifySignInLink = (token: string) =>
-  request<unknown>('GET', '/api/auth/magic-link/verify', { query: { token } });
+  call(api.GET('/api/auth/magic-link/verify', { params: { query: { token } } }));
 export const setPassword = (password: string, currentPassword?: string) =>
-  request<unknown>('POST', '/v1/me/password', { body: { password, currentPassword } });
+  call(api.POST('/v1/me/password', { body: { password, currentPassword } }));
 export const getInvitation = (token: string) =>
-  request<{ email: string; tenant: { name: string } }>('GET', `/v1/invitations/${id(token)}`);
+  call(api.GET('/v1/invitations/{token}', { params: { path: { token } } }));
 export const acceptInvitation = (token: string, name: string, password: string) =>
-  request<unknown>('POST', `/v1/invitations/${id(token)}/accept`, { body: { name, password } });
+  call(api.POST('/v1/invitations/{token}/accept', { params: { path: { token } }, body: { name, password } }));
 
 // Models and agents ---------------------------------------------------------
-export const listModels = () => request<{ items: ModelConfig[] }>('GET', '/v1/model-configs');
-export const createModel = (body: ModelConfigInput) => request<ModelConfig>('POST', '/v1/model-configs', { body });
-export const updateModel = (modelId: string, body: Partial<ModelConfigInput>) =>
-  request<ModelConfig>('PATCH', `/v1/model-configs/${id(modelId)}`, { body });
-export const deleteModel = (modelId: string) => request<void>('DELETE', `/v1/model-configs/${id(modelId)}`);
-export const testModel = (body: { baseUrl: string; apiKey?: string; model: string; id?: string }) =>
-  request<ModelTest>('POST', '/v1/model-configs/test', { body });
-export const listAgents = () => request<{ items: Agent[] }>('GET', '/v1/agents');
-export const updateAgent = (agentId: string, body: Partial<Agent>) =>
-  request<Agent>('PATCH', `/v1/agents/${id(agentId)}`, { body });
+export const listModels = () => call(api.GET('/v1/model-configs'));
+export const createModel = (body: NewModelConfig) => call(api.POST('/v1/model-configs', { body }));
+export const updateModel = (id: string, body: ModelConfigChange) =>
+  call(api.PATCH('/v1/model-configs/{id}', { params: { path: { id } }, body }));
+export const deleteModel = (id: string) => call(api.DELETE('/v1/model-configs/{id}', { params: { path: { id } } }));
+export const testModel = (body: ModelTest) => call(api.POST('/v1/model-configs/test', { body }));
+export const listAgents = () => call(api.GET('/v1/agents'));
+export const updateAgent = (id: string, body: AgentChange) =>
+  call(api.PATCH('/v1/agents/{id}', { params: { path: { id } }, body }));
 
 // Sessions ------------------------------------------------------------------
-export const listSessions = (query: { q?: string; cursor?: string; limit?: number }) =>
-  request<{ items: Session[]; nextCursor: string | null }>('GET', '/v1/sessions', { query });
-export const getSession = (sessionId: string) => request<Session>('GET', `/v1/sessions/${id(sessionId)}`);
-export const createSession = (body: { agentId?: string; title?: string }) =>
-  request<Session>('POST', '/v1/sessions', { body });
-export const updateSession = (sessionId: string, body: { title?: string; agentId?: string }) =>
-  request<Session>('PATCH', `/v1/sessions/${id(sessionId)}`, { body });
-export const deleteSession = (sessionId: string, keepalive = false) =>
-  request<void>('DELETE', `/v1/sessions/${id(sessionId)}`, { keepalive });
+const ofSession = (id: string) => ({ params: { path: { id } } });
 
-export interface NewMessage {
-  text: string;
-  fileIds?: string[];
-  clientMessageId: string;
-  locale: string;
-}
-export const sendMessage = (sessionId: string, body: NewMessage) =>
-  request<{ messageId: string; turnId: string; seq: number }>('POST', `/v1/sessions/${id(sessionId)}/messages`, {
-    body,
-  });
-export const stopTurn = (sessionId: string) =>
-  request<unknown>('POST', `/v1/sessions/${id(sessionId)}/stop`, { body: {} });
-export const continueTurn = (sessionId: string) =>
-  request<unknown>('POST', `/v1/sessions/${id(sessionId)}/continue`, { body: {} });
-export const editMessage = (sessionId: string, messageId: string, text: string) =>
-  request<unknown>('PATCH', `/v1/sessions/${id(sessionId)}/messages/${id(messageId)}`, { body: { text } });
-export const resendMessage = (sessionId: string, messageId: string, text?: string) =>
-  request<unknown>('POST', `/v1/sessions/${id(sessionId)}/messages/${id(messageId)}/resend`, { body: { text } });
-export const exportUrl = (sessionId: string, format: 'md' | 'json') =>
-  `/v1/sessions/${id(sessionId)}/export?format=${format}`;
+export const listSessions = (query: { q?: string; cursor?: string; limit?: number }) =>
+  call(api.GET('/v1/sessions', { params: { query } }));
+export const getSession = (id: string) => call(api.GET('/v1/sessions/{id}', ofSession(id)));
+export const createSession = (agentId?: string) => call(api.POST('/v1/sessions', { body: agentId ? { agentId } : {} }));
+export const updateSession = (id: string, body: { title?: string; agentId?: string }) =>
+  call(api.PATCH('/v1/sessions/{id}', { ...ofSession(id), body }));
+/** With `keepalive` the request outlives the page. */
+export const deleteSession = (id: string, keepalive = false) =>
+  call(api.DELETE('/v1/sessions/{id}', { ...ofSession(id), keepalive }));
+export const sendMessage = (id: string, body: NewMessage) =>
+  call(api.POST('/v1/sessions/{id}/messages', { ...ofSession(id), body }));
+export const stopTurn = (id: string) => call(api.POST('/v1/sessions/{id}/stop', { ...ofSession(id), body: {} }));
+export const continueTurn = (id: string) =>
+  call(api.POST('/v1/sessions/{id}/continue', { ...ofSession(id), body: {} }));
+export const editMessage = (id: string, messageId: string, text: string) =>
+  call(api.PATCH('/v1/sessions/{id}/messages/{messageId}', { params: { path: { id, messageId } }, body: { text } }));
+export const resendMessage = (id: string, messageId: string, text?: string) =>
+  call(
+    api.POST('/v1/sessions/{id}/messages/{messageId}/resend', { params: { path: { id, messageId } }, body: { text } }),
+  );
+export const getSessionFiles = (id: string) => call(api.GET('/v1/sessions/{id}/files', ofSession(id)));
+export const exportUrl = (id: string, format: 'md' | 'json') =>
+  `/v1/sessions/${encodeURIComponent(id)}/export?format=${format}`;
 
 // Files, artifacts, runs ------------------------------------------------------
-export const getSessionFiles = (sessionId: string) =>
-  request<{ files: StoredFile[]; artifacts: SessionArtifact[] }>('GET', `/v1/sessions/${id(sessionId)}/files`);
-export const getFile = (fileId: string) => request<StoredFile>('GET', `/v1/files/${id(fileId)}`);
-export const deleteFile = (fileId: string) => request<void>('DELETE', `/v1/files/${id(fileId)}`);
-export const fileUrl = (fileId: string) => `/v1/files/${id(fileId)}/content`;
-export const artifactUrl = (artifactId: string) => `/v1/artifacts/${id(artifactId)}/content`;
-export const artifactDownloadUrl = (artifactId: string) => `/v1/artifacts/${id(artifactId)}/content?download=1`;
-export const rerun = (runId: string) =>
-  request<{ runId: string }>('POST', `/v1/runs/${id(runId)}/rerun`, { body: {}, headers: { prefer: 'respond-async' } });
-export const getRun = (runId: string) => request<RunResult | RunPending>('GET', `/v1/runs/${id(runId)}`);
+export const getFile = (id: string) => call(api.GET('/v1/files/{id}', { params: { path: { id } } }));
+export const deleteFile = (id: string) => call(api.DELETE('/v1/files/{id}', { params: { path: { id } } }));
+export const fileUrl = (id: string) => `/v1/files/${encodeURIComponent(id)}/content`;
+export const artifactUrl = (id: string) => `/v1/artifacts/${encodeURIComponent(id)}/content`;
+export const artifactDownloadUrl = (id: string) => `${artifactUrl(id)}?download=1`;
+/** The same code on the same files as a new run; answers its id at once. */
+export async function rerun(id: string): Promise<string> {
+  const options = { params: { path: { id } }, headers: { prefer: 'respond-async' } };
+  return (await call(api.POST('/v1/runs/{id}/rerun', options))).runId;
+}
+export const getRun = (id: string) => call(api.GET('/v1/runs/{id}', { params: { path: { id } } }));
 export const listRuns = (sessionId: string) =>
-  request<{ items: RunSummary[] }>('GET', '/v1/runs', { query: { sessionId, limit: 100 } });
-export const cancelRun = (runId: string) => request<unknown>('POST', `/v1/runs/${id(runId)}/cancel`, { body: {} });
-export const runEventsUrl = (runId: string) => `/v1/runs/${id(runId)}/events`;
+  call(api.GET('/v1/runs', { params: { query: { sessionId, limit: 100 } } }));
+export const runEventsUrl = (id: string) => `/v1/runs/${encodeURIComponent(id)}/events`;

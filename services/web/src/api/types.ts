@@ -1,5 +1,30 @@
-/** Shapes of the gateway's API as the workbench uses them. Times are RFC 3339 UTC, sizes are bytes. */
+import type { components, paths } from './schema.js';
+
+/** Shapes of the gateway's API, by the names that the workbench uses for them. Times are RFC 3339 UTC, sizes are bytes. */
+type Schemas = components['schemas'];
+type Body<Path extends keyof paths, Method extends keyof paths[Path]> = paths[Path][Method] extends {
+  requestBody?: { content: { 'application/json': infer Json } };
+}
+  ? Json
+  : never;
+
 export type Locale = 'zh' | 'en';
+export type ServerSettings = Schemas['Settings'];
+export type Me = Schemas['Me'];
+export type ModelConfig = Schemas['ModelConfig'];
+export type NewModelConfig = Schemas['NewModelConfig'];
+export type ModelConfigChange = Schemas['ModelConfigChange'];
+export type ModelTest = Schemas['ModelTest'];
+export type ModelTestAnswer = Schemas['ModelTestAnswer'];
+export type ModelProblem = NonNullable<ModelTestAnswer['problem']>;
+export type Agent = Schemas['Agent'];
+export type AgentChange = Schemas['AgentChange'];
+export type Session = Schemas['Session'];
+export type SessionArtifact = Schemas['SessionArtifact'];
+export type StoredFile = Schemas['File'];
+export type TableSniff = NonNullable<StoredFile['table']>;
+export type RunResult = Schemas['RunResult'];
+export type NewMessage = Body<'/v1/sessions/{id}/messages', 'post'>;
 
 /** RFC 9457 body; `detail` is in the language of the request. */
 export interface Problem {
@@ -11,127 +36,14 @@ export interface Problem {
   [field: string]: unknown;
 }
 
-export interface ServerSettings {
-  version: string;
-  upload: { maxBytes: number; types: { extension: string; mimeTypes: string[] }[] };
-  scripted: boolean;
-  locales: string[];
-}
+type ToolView = Schemas['Message']['tools'][number];
+export type ArtifactRef = ToolView['artifacts'][number];
+/** One thing that a program showed: text, a table, or a reference to a picture or page. */
+export type Display = ToolView['displays'][number];
+export type TableDisplay = NonNullable<Display['table']>;
+export type Cell = TableDisplay['rows'][number][number];
 
-export type Role = 'owner' | 'admin' | 'member' | 'viewer';
-
-export interface Me {
-  user: { id: string; email: string; name: string } | null;
-  tenant: { id: string; name: string };
-  role: Role;
-  tenants: { id: string; name: string; role: Role }[];
-  hasPassword: boolean;
-}
-
-export interface ModelConfig {
-  id: string;
-  name: string;
-  baseUrl: string;
-  model: string;
-  hasKey: boolean;
-  contextTokens: number;
-  isDefault: boolean;
-  scripted: boolean;
-  createdAt: string;
-}
-
-export interface ModelConfigInput {
-  name?: string;
-  baseUrl: string;
-  apiKey?: string;
-  model: string;
-  contextTokens?: number;
-  isDefault?: boolean;
-}
-
-export interface ModelProblem {
-  code: string;
-  title: string;
-  detail: string;
-  [field: string]: unknown;
-}
-
-export interface ModelTest {
-  ok: boolean;
-  latencyMs?: number;
-  reply?: string;
-  /** Whether the model called the tool that it was offered. */
-  tools?: boolean;
-  problem?: ModelProblem;
-  models?: string[];
-}
-
-export interface Agent {
-  id: string;
-  name: string;
-  avatar?: string | null;
-  routing: { mode: 'fixed'; modelConfigId: string | null };
-}
-
-export interface Session {
-  id: string;
-  title: string;
-  agentId: string;
-  createdAt: string;
-  updatedAt: string;
-  lastSeq: number;
-  running: boolean;
-}
-
-export interface TableSniff {
-  encoding: string | null;
-  delimiter: string | null;
-  columns: { name: string; type: string }[];
-  rows: number;
-}
-
-export interface StoredFile {
-  id: string;
-  name: string;
-  bytes: number;
-  sha256?: string;
-  mimeType: string;
-  sessionId?: string | null;
-  createdAt?: string;
-  table?: TableSniff;
-  sheets?: { name: string; columns: { name: string; type: string }[]; rows: number }[];
-  /** Doubts about what was found: encoding, header, ragged rows. */
-  notes?: { code: string; zh: string; en: string }[];
-}
-
-export interface ArtifactRef {
-  id: string;
-  name: string;
-  mimeType: string;
-  bytes: number;
-  sha256?: string;
-  width?: number;
-  height?: number;
-}
-
-export type SessionArtifact = ArtifactRef & { runId: string; createdAt: string };
-
-export type Cell = string | number | boolean | null;
-
-export interface TableDisplay {
-  columns: { name: string; type: string }[];
-  rows: Cell[][];
-  totalRows: number;
-  totalColumns: number;
-}
-
-export interface Display {
-  mimeType: string;
-  text?: string;
-  table?: TableDisplay;
-  artifact?: ArtifactRef;
-}
-
+/** What went wrong in a tool call; for programs the line, the traceback and an explanation in both languages. */
 export interface RunError {
   code?: string;
   name?: string;
@@ -139,31 +51,4 @@ export interface RunError {
   line?: number | null;
   traceback?: string;
   explanation?: { zh: string; en: string };
-}
-
-/** What a run answered, as `GET /v1/runs/{id}` and the last frame of its event stream carry it. */
-export interface RunResult {
-  runId: string;
-  state: 'finished';
-  success: boolean;
-  verdict: string;
-  stdout?: string;
-  stderr?: string;
-  display?: (Display & { artifactId?: string })[];
-  artifacts?: ArtifactRef[];
-  error?: RunError | null;
-  usage?: { wallMs: number; cpuMs: number; maxMemoryBytes: number };
-  timings?: Record<string, number>;
-}
-
-/** A run that has no verdict yet. */
-export interface RunPending {
-  runId: string;
-  state: 'queued' | 'running';
-}
-
-export interface RunSummary {
-  runId: string;
-  state: 'open' | 'finished';
-  rerunOf: string | null;
 }

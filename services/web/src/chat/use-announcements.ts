@@ -1,6 +1,7 @@
 import { watch } from 'vue';
 import { announce } from '../frame/live-region.ts';
 import { t } from '../i18n/i18n.ts';
+import { resultWords } from '../runs/call-results.ts';
 import type { Turn } from '../sessions/session-fold.ts';
 import type { SessionView } from '../sessions/session-log.ts';
 
@@ -20,11 +21,5 @@ function sentence(turn: Turn, view: SessionView): string {
   if (turn.state === 'stopped') return t('announce.stopped');
   if (turn.state !== 'completed') return t('announce.failed');
   const message = view.messages.find((candidate) => candidate.id === turn.messageId);
-  const displays = Object.values(message?.tools ?? {}).flatMap((tool) => tool.displays);
-  const charts = displays.filter((display) => display.mimeType.startsWith('image/')).length;
-  const tables = displays.filter((display) => display.table).length;
-  const parts = [t('announce.finished')];
-  if (charts) parts.push(t('run.charts', { n: charts }, charts));
-  if (tables) parts.push(t('run.tables', { n: tables }, tables));
-  return parts.join(', ');
+  return [t('announce.finished'), ...resultWords(Object.values(message?.tools ?? {}))].join(', ');
 }

@@ -2,6 +2,7 @@ import { artifactDownloadUrl } from '../api/routes.ts';
 import type { ArtifactRef } from '../api/types.ts';
 import { showToast } from '../frame/toasts.ts';
 import { t } from '../i18n/i18n.ts';
+import { isPicture } from '../runs/call-results.ts';
 import { openImage } from '../runs/image-viewer.ts';
 import type { Message } from '../sessions/session-fold.ts';
 import { useSessions } from '../sessions/sessions.store.ts';
@@ -15,7 +16,7 @@ export function useArtifactOpener(): (message: Message, name: string) => void {
       showToast(t('artifact.missing', { name }), { tone: 'danger' });
       return;
     }
-    if (found.mimeType.startsWith('image/')) openImage(found);
+    if (isPicture(found)) openImage(found);
     else location.assign(artifactDownloadUrl(found.id));
   };
 

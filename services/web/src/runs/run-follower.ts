@@ -74,7 +74,7 @@ export function callOf(result: RunResult, call: ToolCall): Partial<ToolCall> {
   const artifacts = result.artifacts ?? [];
   const displays = (result.display ?? []).map(({ artifactId, ...display }) => ({
     ...display,
-    artifact: display.artifact ?? artifacts.find((artifact) => artifact.id === artifactId),
+    artifact: artifacts.find((artifact) => artifact.id === artifactId),
   }));
   return {
     state: 'done',

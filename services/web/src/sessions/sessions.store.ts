@@ -57,7 +57,7 @@ export const useSessions = defineStore('sessions', () => {
   }
 
   async function create(agentId?: string): Promise<Session> {
-    const session = await createSession(agentId ? { agentId } : {});
+    const session = await createSession(agentId);
     put(session);
     return session;
   }
