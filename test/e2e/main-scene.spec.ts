@@ -61,7 +61,6 @@ test('a CSV goes in, words and a chart come out', async () => {
   expect(chart.name).toBe('sales_trend.png');
   const bytes = await api.bytes(`/v1/artifacts/${chart.id}/content`);
   expect([bytes.length, bytes.subarray(0, 8).toString('latin1')]).toEqual([chart.bytes, '\x89PNG\r\n\x1a\n']);
-  expect(ofType(events, 'run.display').some((event) => JSON.stringify(event.data).includes(chart.id))).toBe(true);
 
   // The answer quotes the figures of the real program, which are those of the file.
   const completed = ofType(events, 'message.completed').at(-1)?.data as { text: string; status: string };
@@ -89,7 +88,10 @@ test('the same answer comes out of messages, events as a page, and export', asyn
   }>('GET', `/v1/sessions/${sessionId}/messages`);
   expect(messages.items.map((message) => message.role)).toEqual(['user', 'assistant']);
   expect(messages.items[1]?.tools[0]).toMatchObject({ ok: true, artifacts: [{ name: 'sales_trend.png' }] });
-  const page = await api.call<{ items: { seq: number }[] }>('GET', `/v1/sessions/${sessionId}/events?after=0`);
+  const asPage = await api.request(`/v1/sessions/${sessionId}/events?after=0`, {
+    headers: { accept: 'application/json' },
+  });
+  const page = (await asPage.json()) as { items: { seq: number }[] };
   expect(page.items.at(-1)?.seq).toBe(messages.lastSeq);
   const markdown = await (await api.request(`/v1/sessions/${sessionId}/export?format=md`)).text();
   expect(markdown).toContain(messages.items[1]?.text.trim());
