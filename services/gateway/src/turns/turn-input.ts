@@ -18,6 +18,8 @@ export const TurnInput = z.object({
   turnId: z.string(),
   /** The person's message. */
   messageId: z.string(),
+  /** The session's agent when the input was accepted. */
+  agentId: z.string(),
   /** The answer that the turn writes. */
   answerId: z.string(),
   /** The answer that this one takes the place of. */

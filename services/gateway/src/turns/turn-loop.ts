@@ -1,4 +1,4 @@
-import { type AppError, toAppError } from '@moli/errors';
+import type { AppError } from '@moli/errors';
 import { inTraceOf, log, STEPS, span } from '@moli/telemetry';
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { newId } from '../ids.ts';
@@ -113,12 +113,12 @@ export class TurnLoop {
     turn.signal.throwIfAborted();
     const start = await this.sources.start(writer.held.sessionId, input);
     writer.beginAnswer(start.answer.text, start.answer.reasoning);
-    const choice = await this.sources.pickModel(input, start.agent).catch((error: unknown) => toAppError(error));
-    const known = 'provider' in choice ? choice : undefined;
-    this.#announce(turn, { agentId: start.agent.id, reason: start.agent.routing.mode, choice: known });
-    if (!known) throw choice;
-    const tools = this.tools.offered(input.caller, start.agent);
-    await this.#steps(turn, { start, choice: known, tools, system: systemOf(start, known.model, input) });
+    const { agent, model } = start;
+    const choice = 'provider' in model ? model : undefined;
+    this.#announce(turn, { agentId: agent.id, reason: agent.routing.mode, choice });
+    if (!choice) throw model;
+    const tools = this.tools.offered(input.caller, agent);
+    await this.#steps(turn, { start, choice, tools, system: systemOf(start, choice.model, input) });
   }
 
   #announce(

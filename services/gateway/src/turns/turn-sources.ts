@@ -1,3 +1,4 @@
+import type { AppError } from '@moli/errors';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Agent } from '../agents/agents.schema.ts';
 import { AgentsService } from '../agents/agents.service.ts';
@@ -6,6 +7,7 @@ import { ArtifactsService } from '../artifacts/artifacts.service.ts';
 import { TenantDb, type TenantTx } from '../database/tenant-db.ts';
 import { FilesService } from '../files/files.service.ts';
 import { type ModelChoice, ModelsService } from '../models/models.service.ts';
+import { translate } from '../problem/translate.ts';
 import { readEventsOf } from '../sessions/events.store.ts';
 import { foldAnswer } from './answer-so-far.ts';
 import { systemMessage } from './system-message.ts';
@@ -18,6 +20,8 @@ const ANSWER_TOKENS = 4096;
 /** The conversation as the turn finds it. */
 export interface TurnStart {
   readonly agent: Agent;
+  /** The model that the agent names, or why there is none: `no_model`, `unavailable`. */
+  readonly model: ModelChoice | AppError;
   readonly history: readonly Exchange[];
   /** The message that is answered; a continued answer has its steps so far. */
   readonly current: Exchange;
@@ -38,30 +42,39 @@ export class TurnSources {
     @Inject(ArtifactsService) private readonly artifacts: ArtifactsService,
   ) {}
 
-  /** Agent, conversation and files of the session as they are now. */
+  /** Agent, model, conversation and files as they are now; read side by side, since the person waits for the first word. */
   async start(sessionId: string, input: TurnInput): Promise<TurnStart> {
-    const { caller } = input;
-    const { agentId, ...found } = await this.db.as(caller.tenantId, (tx) => this.#conversation(tx, sessionId, input));
-    return { ...found, agent: await this.agents.get(caller, agentId) };
+    const [conversation, setting] = await Promise.all([
+      this.db.as(input.caller.tenantId, (tx) => this.#conversation(tx, sessionId, input)),
+      this.#setting(sessionId, input),
+    ]);
+    return { ...conversation, ...setting };
   }
 
-  async #conversation(
-    tx: TenantTx,
-    sessionId: string,
-    input: TurnInput,
-  ): Promise<Omit<TurnStart, 'agent'> & { agentId: string }> {
-    const session = await tx
-      .selectFrom('sessions')
-      .select('agent_id')
-      .where('id', '=', sessionId)
-      .executeTakeFirstOrThrow();
+  async #setting(sessionId: string, { caller, agentId }: TurnInput): Promise<Pick<TurnStart, 'agent' | 'model'>> {
+    const agent = await this.agents.get(caller, agentId).catch(async (error: unknown) => {
+      // Between acceptance and turn the session got another agent and the old one was deleted.
+      const current = await this.#currentAgent(caller.tenantId, sessionId);
+      if (current === agentId) throw error;
+      return this.agents.get(caller, current);
+    });
+    return { agent, model: await this.models.pick(caller, agent).catch(translate) };
+  }
+
+  async #currentAgent(tenantId: string, sessionId: string): Promise<string> {
+    const row = await this.db.as(tenantId, (tx) =>
+      tx.selectFrom('sessions').select('agent_id').where('id', '=', sessionId).executeTakeFirstOrThrow(),
+    );
+    return row.agent_id;
+  }
+
+  async #conversation(tx: TenantTx, sessionId: string, input: TurnInput): Promise<Omit<TurnStart, 'agent' | 'model'>> {
     const exchanges = exchangesOf(await readEventsOf(tx, sessionId, TRANSCRIPT_EVENTS));
     const position = exchanges.findIndex(({ messageId }) => messageId === input.messageId);
     const found = exchanges[position];
     if (!found) throw new Error('the message of a turn is not in the log of its session');
     const continues = input.kind === 'continue';
     return {
-      agentId: session.agent_id,
       history: exchanges.slice(0, position),
       current: continues ? found : { ...found, units: [] },
       ...(await this.#workspace(tx, sessionId, input)),
@@ -80,11 +93,6 @@ export class TurnSources {
       files: files.map((file) => this.files.describe(file, caller.locale)),
       outputs: artifacts.map(({ name }) => name),
     };
-  }
-
-  /** The model that the agent names. Errors: `no_model`, `unavailable`. */
-  pickModel(input: TurnInput, agent: Agent): Promise<ModelChoice> {
-    return this.models.pick(input.caller, agent);
   }
 }
 

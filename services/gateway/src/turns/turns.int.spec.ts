@@ -1,10 +1,14 @@
 import { readdirSync } from 'node:fs';
 import { until } from '@moli/testing';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import type { SessionEvent } from '../sessions/event.schema.ts';
 import { Lease } from './lease.ts';
 import { isTurnEnd, type TurnWorld, textOf, turnWorld } from './turns.fixture.ts';
+
+/** Written over more than a second, in pieces of one character. */
+const LONG_ANSWER = '一二三四五六七八九十'.repeat(12);
 
 let world: TurnWorld;
 
@@ -16,6 +20,7 @@ beforeAll(async () => {
       times: 1,
       reply: { steps: [{ text: '一二三四五六七八九十'.repeat(6), piece: 1, delayMs: 25 }] },
     },
+    { user: '断断续续', reply: { steps: [{ text: LONG_ANSWER, piece: 1, delayMs: 25 }] } },
     { user: 'hang', reply: { steps: [{ text: 'Half a sentence and then' }, { hang: true }] } },
     { user: 'Go on writing', reply: { steps: [{ text: ' the other half.' }] } },
     {
@@ -396,6 +401,30 @@ describe('a gateway that is gone', () => {
   });
 });
 
+describe('a database whose connections break', () => {
+  test('loses nothing of an answer that is being written, and its readers see no hole', async () => {
+    const sessionId = await world.newSession();
+    await world.send(sessionId, '断断续续');
+    const reading = world.follow(sessionId, isTurnEnd);
+    await world.follow(sessionId, ({ type }) => type === 'text.delta');
+    for (let i = 0; i < 5; i += 1) {
+      const { length } = await world.events(sessionId).catch(() => []);
+      await onDatabase((client) =>
+        client.query(
+          'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+        ),
+      );
+      await until(async () => (await world.events(sessionId).catch(() => [])).length > length, {
+        what: 'the answer goes on',
+      });
+    }
+    const events = await reading;
+    expect(numbers(events)).toEqual(upTo(events.length));
+    expect(textOf(events)).toBe(LONG_ANSWER);
+    expect(events.at(-1)?.type).toBe('turn.completed');
+  });
+});
+
 describe('deleting', () => {
   test('ends the turn and its run, tells the readers, and leaves no row', async () => {
     const sessionId = await world.newSession();
@@ -418,17 +447,25 @@ const countObjects = (): number =>
     entry.isFile(),
   ).length;
 
-async function rowsOf(sessionId: string): Promise<Record<string, number>> {
-  const { default: pg } = await import('pg');
+async function onDatabase<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: world.gateway.database.ownerUrl });
   await client.connect();
-  const counts: Record<string, number> = {};
-  for (const table of ['events', 'pending_inputs', 'runs']) {
-    const { rows } = await client.query(`select count(*)::int as n from ${table} where session_id = $1`, [sessionId]);
-    counts[table] = rows[0].n;
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
   }
-  await client.end();
-  return counts;
+}
+
+function rowsOf(sessionId: string): Promise<Record<string, number>> {
+  return onDatabase(async (client) => {
+    const counts: Record<string, number> = {};
+    for (const table of ['events', 'pending_inputs', 'runs']) {
+      const { rows } = await client.query(`select count(*)::int as n from ${table} where session_id = $1`, [sessionId]);
+      counts[table] = rows[0].n;
+    }
+    return counts;
+  });
 }
 
 async function openSocket(): Promise<WebSocket> {

@@ -50,7 +50,7 @@ export class TurnsService {
     return this.#accept(caller, sessionId, message.clientMessageId, async (tx, session) => {
       const rows = message.fileIds.length > 0 ? await this.files.adopt(tx, caller, message.fileIds, sessionId) : [];
       const files = rows.map(({ id, name, bytes, mime_type }) => ({ id, name, bytes, mimeType: mime_type }));
-      const input = this.#input('message', caller, message.locale, newId('msg'));
+      const input = this.#input('message', caller, session, newId('msg'), message.locale);
       const data: EventData<'message.created'> = {
         messageId: input.messageId,
         role: 'user',
@@ -74,7 +74,7 @@ export class TurnsService {
       if (!last) throw nothingToContinue();
       const status = await answerStatus(tx, sessionId, last.answerId);
       if (status === undefined || status === 'completed') throw nothingToContinue();
-      const input = this.#input('continue', caller, undefined, last.messageId);
+      const input = this.#input('continue', caller, session, last.messageId);
       return { input: { ...input, answerId: last.answerId }, events: [] };
     });
   }
@@ -84,7 +84,7 @@ export class TurnsService {
     return this.#accept(caller, sessionId, undefined, async (tx, session) => {
       const last = await this.door.lastIdle(tx, session);
       if (last?.messageId !== messageId) throw await this.#notTheLast(tx, sessionId, messageId);
-      const input: TurnInput = { ...this.#input('resend', caller, undefined, messageId), replaces: last.answerId };
+      const input: TurnInput = { ...this.#input('resend', caller, session, messageId), replaces: last.answerId };
       if (text === undefined) return { input, events: [] };
       return { input, events: [event('message.edited', { messageId, text: storableText(text) }, input)] };
     });
@@ -119,13 +119,20 @@ export class TurnsService {
     return accepted.answer;
   }
 
-  #input(kind: TurnInput['kind'], caller: Caller, locale: Caller['locale'] | undefined, messageId: string): TurnInput {
+  #input(
+    kind: TurnInput['kind'],
+    caller: Caller,
+    { agentId }: LockedSession,
+    messageId: string,
+    locale: Caller['locale'] = caller.locale,
+  ): TurnInput {
     return {
       kind,
       turnId: newId('turn'),
       messageId,
+      agentId,
       answerId: newId('msg'),
-      caller: storedCaller(caller, locale ?? caller.locale),
+      caller: storedCaller(caller, locale),
       trace: traceCarrier(),
       acceptedAt: Date.now(),
     };
