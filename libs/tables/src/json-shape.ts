@@ -145,9 +145,10 @@ function textOf(at: Place, depth: number): string {
 function objectText(at: Place, depth: number): string {
   if (!at.keys) return '{}';
   if (depth >= DEEPEST_TEXT) return '{…}';
-  // Ids or dates as keys: the one shape below them says more than a hundred of them.
-  const values = at.moreKeys ? new Set([...at.keys.values()].map((child) => textOf(child, depth + 1))) : null;
-  if (values?.size === 1) return `{ [>${MOST_KEYS} keys]: ${[...values][0]} }`;
+  // Ids or dates as keys: the one shape below them says more than a list of them.
+  const asData = at.moreKeys || (at.keys.size > 3 && [...at.keys.keys()].every((key) => /^[\d :./T-]+$/.test(key)));
+  const values = new Set(asData ? [...at.keys.values()].map((child) => textOf(child, depth + 1)) : []);
+  if (values.size === 1) return `{ [${at.moreKeys ? `>${MOST_KEYS}` : at.keys.size} keys]: ${[...values][0]} }`;
   const members = [...at.keys].map(([key, child]) => {
     const shown = key.length > 60 ? `${key.slice(0, 60)}…` : key;
     const name = /^[\p{L}_][\p{L}\p{N}_]*$/u.test(shown) ? shown : JSON.stringify(shown);

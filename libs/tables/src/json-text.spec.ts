@@ -89,6 +89,7 @@ describe('shape', () => {
   it('is bounded for data used as keys, deep data and long keys', () => {
     const ids = `{${Array.from({ length: 5000 }, (_, n) => `"id${n}":{"v":${n}}`).join(',')}}`;
     expect(shapeOf(ids)).toBe('{ [>100 keys]: { v: integer } }');
+    expect(shapeOf('{"2026-01":1,"2026-02":2,"2026-03":3,"2026-04":4}')).toBe('{ [4 keys]: integer }');
     const wide = `{${Array.from({ length: 100 }, (_, n) => `"${'k'.repeat(300)}${n}":${n % 2 ? 1 : '"x"'}`).join(',')}}`;
     expect(shapeOf(wide).length).toBeLessThanOrEqual(2001);
     expect(shapeOf('[{"a":'.repeat(200)).length).toBeLessThan(300);

@@ -153,8 +153,8 @@ export class SheetScanner {
   #number(text: string): HeadCell {
     const format = this.#context.formats[this.#style] ?? 'general';
     if (format === 'date' || format === 'datetime' || format === 'time') {
-      const fraction = text.includes('.');
-      const kind = format === 'date' && fraction ? 'datetime' : format;
+      // Programs write plain days with a format of day and time; the time of day itself tells them apart.
+      const kind = format === 'time' ? format : text.includes('.') ? 'datetime' : 'date';
       return { text: dateText(text, kind, this.#context.date1904), shared: null, kind: KIND[kind] };
     }
     // Excel keeps 15 digits: an id of 18 that was typed as a number has lost three before it came here.
