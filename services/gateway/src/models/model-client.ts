@@ -2,6 +2,7 @@ import { AppError } from '@moli/errors';
 import { Agent, type Dispatcher, errors, request } from 'undici';
 import { readErrorFrame } from './chunk.ts';
 import { type Endpoint, keyHeaders, readEndpoint } from './endpoint.ts';
+import { modelConnector } from './model-connector.ts';
 import { modelError, scrub } from './model-error.ts';
 import { errorOfRefusal, retryAfter } from './server-errors.ts';
 import { sniffBody } from './sse-payloads.ts';
@@ -34,7 +35,7 @@ export type Answer = Dispatcher.ResponseData;
 export function modelAgent(timeouts: ModelTimeouts = MODEL_TIMEOUTS): Agent {
   return new Agent({
     connections: 256,
-    connect: { timeout: timeouts.connectMs },
+    connect: modelConnector(timeouts.connectMs),
     headersTimeout: timeouts.headersMs,
     // Streams have their own timer for each piece.
     bodyTimeout: 0,
