@@ -10,14 +10,15 @@ const OPTIONAL =
   /^(@nestjs\/(microservices|websockets|platform-express)|class-(validator|transformer)|@fastify\/(view|static|cors|helmet))(\/|$)/;
 
 export default defineConfig({
-  input: 'src/main.ts',
+  // otel.js is preloaded by `node --import` when traces are on; the service itself never loads it.
+  input: { main: 'src/main.ts', otel: '../../libs/telemetry/src/otel.ts' },
   platform: 'node',
   external: (id) => EXTERNAL.some((one) => one.test(id)) || OPTIONAL.test(id),
   tsconfig: '../../tsconfig.base.json',
   output: {
     dir: 'dist',
     format: 'esm',
-    entryFileNames: 'main.js',
+    entryFileNames: '[name].js',
     chunkFileNames: '[name]-[hash].js',
     sourcemap: true,
     cleanDir: true,

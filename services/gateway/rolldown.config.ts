@@ -36,21 +36,21 @@ const EXTERNAL = [
 
 /** Packages that Nest asks for only when they are there. */
 const OPTIONAL =
-  /^(@nestjs\/(microservices|websockets)|class-(validator|transformer)|@fastify\/(view|cors|helmet)|@mikro-orm\/core)(\/|$)/;
+  /^(@nestjs\/(microservices|websockets|platform-express)|class-(validator|transformer)|@fastify\/(view|cors|helmet)|@mikro-orm\/core)(\/|$)/;
 
 export default defineConfig({
-  input: 'src/main.ts',
+  // otel.js is preloaded by `node --import` when traces are on; the service itself never loads it.
+  input: { main: 'src/main.ts', otel: '../../libs/telemetry/src/otel.ts' },
   platform: 'node',
   external: (id) => EXTERNAL.some((one) => (typeof one === 'string' ? id === one : one.test(id))) || OPTIONAL.test(id),
   tsconfig: '../../tsconfig.base.json',
   transform: {
     define: { MOLI_BUILD: JSON.stringify({ version, commit: commit() }) },
-    decorator: { legacy: true, emitDecoratorMetadata: true },
   },
   output: {
     dir: 'dist',
     format: 'esm',
-    entryFileNames: 'main.js',
+    entryFileNames: '[name].js',
     chunkFileNames: '[name]-[hash].js',
     sourcemap: true,
     cleanDir: true,

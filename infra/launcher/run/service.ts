@@ -1,3 +1,5 @@
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import {
   type Exit,
   freePort,
@@ -45,7 +47,7 @@ export function nodeService(spec: NodeServiceSpec): Service {
       const child = await startProcess({
         command: process.execPath,
         // A bundle with a source map: stack traces name the source.
-        args: ['--enable-source-maps', spec.main, ...(spec.args ?? [])],
+        args: ['--enable-source-maps', ...tracing(spec), spec.main, ...(spec.args ?? [])],
         env: spec.env,
         cwd: spec.cwd,
         deathSignal: 'SIGTERM',
@@ -55,6 +57,11 @@ export function nodeService(spec: NodeServiceSpec): Service {
       return { process: child, stop: (graceMs) => child.stop('SIGTERM', graceMs) };
     },
   };
+}
+
+/** OpenTelemetry has to be there before the service loads what it patches; without a collector it is not loaded at all. */
+function tracing({ main, env }: NodeServiceSpec): string[] {
+  return env.MOLI_OTLP_ENDPOINT ? ['--import', pathToFileURL(join(dirname(main), 'otel.js')).href] : [];
 }
 
 async function becomeReady(spec: NodeServiceSpec, child: RunningProcess): Promise<void> {
