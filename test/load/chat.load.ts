@@ -1,0 +1,178 @@
+import { type ModelServer, mainScene, type Reply, type Script, startModelServer } from '@moli/scripted-model';
+import { Agent, request } from 'undici';
+import { newSession, salesCsv, send } from '../support/scene.ts';
+import { appendEvents, type LoadContext } from './context.ts';
+import { digits, figuresOf, printSeries, printTable } from './statistics.ts';
+
+const agent = new Agent({ connections: 512 });
+const MODEL = { apiKey: 'test-key', models: ['scripted-test'] };
+
+function playModel(context: LoadContext, script: Script): Promise<ModelServer> {
+  return startModelServer({ script, port: context.stack.place.modelPort, ...MODEL });
+}
+
+/** Reads an event stream until `enough`; calls back with each block's data. */
+async function readEvents(
+  context: LoadContext,
+  path: string,
+  enough: (event: { type: string; seq: number }) => boolean,
+): Promise<void> {
+  const answer = await request(`${context.url}${path}`, {
+    dispatcher: agent,
+    headers: { authorization: `Bearer ${context.key}`, accept: 'text/event-stream' },
+  });
+  let buffer = '';
+  for await (const piece of answer.body.setEncoding('utf8')) {
+    buffer += piece;
+    const blocks = buffer.split('\n\n');
+    buffer = blocks.pop() ?? '';
+    for (const block of blocks) {
+      const data = /^data: ?(.*)$/m.exec(block)?.[1];
+      if (data && enough(JSON.parse(data))) {
+        answer.body.destroy();
+        return;
+      }
+    }
+  }
+  throw new Error('the stream ended early');
+}
+
+/** The same script without its pace: what is left of the time is Moli's own. */
+function atOnce(script: Script): Script {
+  const strip = (reply: Reply): Reply =>
+    'steps' in reply
+      ? {
+          ...reply,
+          steps: reply.steps.map((step) =>
+            'text' in step || 'call' in step ? { ...step, delayMs: 0, piece: 400 } : step,
+          ),
+        }
+      : reply;
+  return script.map((rule) => {
+    const { reply } = rule;
+    return { ...rule, reply: typeof reply === 'function' ? (asked) => strip(reply(asked)) : strip(reply) };
+  });
+}
+
+/** G29: the whole scene after the upload, from the question to the end of the answer; the scripted model answers at once. */
+export async function referenceJob(context: LoadContext): Promise<void> {
+  const model = await playModel(context, atOnce(mainScene));
+  const times: number[] = [];
+  const api = context.stack.api();
+  try {
+    for (let time = 0; time < context.rounds * 4; time += 1) {
+      const sessionId = await newSession(api);
+      const fileId = await api.upload(Buffer.from(salesCsv()), 'sales_data.csv', sessionId);
+      const start = performance.now();
+      await send(api, sessionId, '分析最近三个月的销售趋势，画一张折线图', { fileIds: [fileId], locale: 'zh' });
+      await readEvents(context, `/v1/sessions/${sessionId}/events?after=0`, ({ type }) => type === 'turn.completed');
+      times.push(performance.now() - start);
+    }
+  } finally {
+    await model.stop();
+  }
+  printSeries(
+    'Reference job: CSV to chart in the answer, model time excluded (G29)',
+    'ms',
+    new Map([['Moli', times.slice(1)]]),
+  );
+}
+
+/** Time to the first word from the model server itself, as a client without Moli would see it. */
+async function directFirstToken(port: number): Promise<number> {
+  const start = performance.now();
+  const answer = await request(`http://127.0.0.1:${port}/v1/chat/completions`, {
+    method: 'POST',
+    dispatcher: agent,
+    headers: { authorization: 'Bearer test-key', 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'scripted-test', stream: true, messages: [{ role: 'user', content: 'hello' }] }),
+  });
+  for await (const piece of answer.body.setEncoding('utf8'))
+    if (/"content":"[^"]/.test(piece)) {
+      answer.body.destroy();
+      return performance.now() - start;
+    }
+  throw new Error('the model server sent no word');
+}
+
+async function firstTokenThroughMoli(context: LoadContext, sessionId: string, after: number): Promise<number> {
+  const start = performance.now();
+  const reading = readEvents(
+    context,
+    `/v1/sessions/${sessionId}/events?after=${after}`,
+    ({ type }) => type === 'text.delta',
+  );
+  await send(context.stack.api(), sessionId, 'hello');
+  await reading;
+  return performance.now() - start;
+}
+
+/** G21: what Moli adds to the time to the first word, at 1, 50 and 200 streams at once. */
+export async function firstToken(context: LoadContext): Promise<void> {
+  const words = Array.from({ length: 60 }, (_, n) => `word${n} `).join('');
+  const script: Script = [{ reply: { steps: [{ text: words, piece: 6, delayMs: 25 }] } }];
+  const model = await playModel(context, script);
+  const rows: string[][] = [];
+  const api = context.stack.api();
+  try {
+    for (const streams of [1, 50, 200]) {
+      const [direct, ours]: [number[], number[]] = [[], []];
+      const repeats = streams === 1 ? context.rounds * 4 : Math.max(2, Math.ceil(context.rounds / 2));
+      for (let time = 0; time < repeats; time += 1) {
+        direct.push(
+          ...(await Promise.all(
+            Array.from({ length: streams }, () => directFirstToken(context.stack.place.modelPort)),
+          )),
+        );
+        const sessions = await Promise.all(Array.from({ length: streams }, () => newSession(api)));
+        ours.push(...(await Promise.all(sessions.map((id) => firstTokenThroughMoli(context, id, 0)))));
+        await Promise.all(
+          sessions.map((id) =>
+            readEvents(context, `/v1/sessions/${id}/events?after=0`, ({ type }) => type === 'turn.completed'),
+          ),
+        );
+      }
+      const [peer, mine] = [figuresOf(direct), figuresOf(ours)];
+      rows.push([
+        String(streams),
+        `${digits(peer.p50)} / ${digits(peer.p99)}`,
+        `${digits(mine.p50)} / ${digits(mine.p99)}`,
+        digits(mine.p50 - peer.p50),
+      ]);
+    }
+  } finally {
+    await model.stop();
+  }
+  printTable(
+    'Time to the first word, ms (G21)',
+    ['streams at once', 'model server alone, p50 / p99', 'through Moli, p50 / p99', 'added p50'],
+    rows,
+  );
+}
+
+/** G26: a reader that was away catches up with a long log.  */
+export async function catchUp(context: LoadContext): Promise<void> {
+  const events = 10_000;
+  const sessionId = await newSession(context.stack.api());
+  await appendEvents(context, sessionId, events);
+  const times: number[] = [];
+  for (let time = 0; time < context.rounds * 2; time += 1) {
+    const start = performance.now();
+    await readEvents(context, `/v1/sessions/${sessionId}/events?after=0`, ({ seq }) => seq >= events);
+    times.push(performance.now() - start);
+  }
+  const thousand: number[] = [];
+  for (let time = 0; time < context.rounds * 4; time += 1) {
+    const start = performance.now();
+    await readEvents(context, `/v1/sessions/${sessionId}/events?after=${events - 1000}`, ({ seq }) => seq >= events);
+    thousand.push(performance.now() - start);
+  }
+  printSeries(
+    'Catching up over SSE (G26)',
+    'ms',
+    new Map([
+      ['10,000 events', times],
+      ['1,000 events', thousand],
+    ]),
+  );
+}
