@@ -6,6 +6,9 @@ const COMMENT_MILLISECONDS = 15_000;
 /** A reader that takes nothing for this long is dropped; it comes back with `Last-Event-ID`. */
 const STALLED_MILLISECONDS = 30_000;
 
+/** A stream ends after this long; its reader comes back with `Last-Event-ID` and shows its credentials again, which may have been revoked. */
+const MAX_STREAM_MILLISECONDS = 15 * 60_000;
+
 /** The place a reader of server-sent events goes on from: `Last-Event-ID` wins over `?after=`. */
 export function resumeAfter(request: FastifyRequest, after: number): number {
   const header = request.headers['last-event-id'];
@@ -37,6 +40,7 @@ export async function streamEvents(
     'x-accel-buffering': 'no',
   });
   raw.write('retry: 1000\n\n');
+  const lifetime = setTimeout(() => gone.abort(), MAX_STREAM_MILLISECONDS);
   const comments = setInterval(() => raw.write(': still here\n\n'), COMMENT_MILLISECONDS);
   try {
     for await (const lines of open(gone.signal)) {
@@ -46,6 +50,7 @@ export async function streamEvents(
     }
   } finally {
     clearInterval(comments);
+    clearTimeout(lifetime);
     raw.end();
   }
 }

@@ -1,6 +1,6 @@
 import { until } from '@moli/testing';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { TenantDb } from '../database/tenant-db.ts';
 import { Lease } from '../turns/lease.ts';
@@ -230,6 +230,27 @@ describe('the socket', () => {
     await until(() => own.frames.length > 0, { what: 'the pong' });
     expect(own.frames).toEqual([{ type: 'pong' }]);
     own.socket.close();
+  });
+
+  test('ends when the key behind it is revoked', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    try {
+      const tenant = await world.gateway.newTenant('Revoked');
+      const made = await world.gateway.ask('/v1/keys', { key: tenant.keys.owner, body: { name: 'short' } });
+      expect(made.status).toBe(201);
+      const { socket, frames } = await connect();
+      socket.send(JSON.stringify({ type: 'auth', key: made.json.key }));
+      await until(() => frames.length > 0, { what: 'the connection is open' });
+      vi.advanceTimersByTime(20_000);
+      socket.send(JSON.stringify({ type: 'ping' }));
+      await until(() => frames.at(-1)?.type === 'pong', { what: 'still there' });
+      await world.gateway.ask(`/v1/keys/${made.json.id}`, { key: tenant.keys.owner, method: 'DELETE' });
+      const end = closed(socket);
+      vi.advanceTimersByTime(20_000);
+      expect(await end).toBe(4401);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   test('answers what is wrong with a frame by a frame, and goes on', async () => {

@@ -1,11 +1,13 @@
 import websocket from '@fastify/websocket';
+import { AppError } from '@moli/errors';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Authenticator } from '../identity/authenticator.ts';
+import type { Caller } from '../identity/caller.ts';
 import { Metrics } from '../metrics.ts';
 import { SessionsService } from '../sessions/sessions.service.ts';
-import { SocketConnection } from './socket-connection.ts';
+import { type Credentials, SocketConnection } from './socket-connection.ts';
 import { TurnControlService } from './turn-control.service.ts';
 import { TurnsService } from './turns.service.ts';
 
@@ -40,11 +42,31 @@ export class SessionSocket implements OnModuleInit {
             socket,
             request.caller,
             { sessions, turns, control, metrics },
-            (key) => this.authenticator.byKey(key, request),
+            this.#credentialsOf(request),
           );
           connection.start();
         },
       });
     });
   }
+  #credentialsOf(request: FastifyRequest): Credentials {
+    return {
+      byKey: (key) => this.authenticator.byKey(key, request),
+      byCookie: async () =>
+        request.headers.authorization || request.headers.cookie ? await this.#again(request) : null,
+    };
+  }
+
+  /** Looks at the credentials of the upgrade once more. Membership or tenant may be gone: then nobody is found. */
+  async #again(request: FastifyRequest): Promise<Caller | null> {
+    try {
+      return (await this.authenticator.find(request, NO_REPLY))?.caller ?? null;
+    } catch (error) {
+      if (error instanceof AppError && error.status < 500) return null;
+      throw error;
+    }
+  }
 }
+
+/** The answer to the upgrade was sent long ago: a cookie that would be renewed cannot be. */
+const NO_REPLY = { header: () => NO_REPLY } as unknown as FastifyReply;

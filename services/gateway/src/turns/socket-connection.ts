@@ -33,28 +33,32 @@ interface Services {
   readonly metrics: Metrics;
 }
 
+/** How a connection learns who it speaks for, and whether that still holds. */
+export interface Credentials {
+  byKey(key: string): Promise<Caller | null>;
+  /** The person of the cookie that the connection came with. */
+  byCookie(): Promise<Caller | null>;
+}
+
 /** One client on the socket. Its frames are done in order; what goes wrong with one is a frame too, and the connection goes on. */
 export class SocketConnection {
   readonly #socket: WebSocket;
   readonly #services: Services;
-  readonly #byKey: (key: string) => Promise<Caller | null>;
+  readonly #credentials: Credentials;
   readonly #subscriptions = new Map<string, AbortController>();
   #caller: Caller | undefined;
+  /** The key of the first frame; a person has none. */
+  #key: string | undefined;
   #queue: Promise<void> = Promise.resolve();
   #waiting = 0;
   #alive = true;
   #timers: NodeJS.Timeout[] = [];
 
-  constructor(
-    socket: WebSocket,
-    caller: Caller | undefined,
-    services: Services,
-    byKey: (key: string) => Promise<Caller | null>,
-  ) {
+  constructor(socket: WebSocket, caller: Caller | undefined, services: Services, credentials: Credentials) {
     this.#socket = socket;
     this.#caller = caller;
     this.#services = services;
-    this.#byKey = byKey;
+    this.#credentials = credentials;
   }
 
   start(): void {
@@ -88,6 +92,17 @@ export class SocketConnection {
     }
     this.#alive = false;
     this.#socket.ping();
+    this.#recheck().catch((error: unknown) => log.warn('a connection could not be checked again', { error }));
+  }
+
+  /** A key that was revoked, a person who signed out or left the tenant: the connection ends within one ping. */
+  async #recheck(): Promise<void> {
+    const { tenantId } = this.#caller ?? {};
+    if (tenantId === undefined) return;
+    const found =
+      this.#key === undefined ? await this.#credentials.byCookie() : await this.#credentials.byKey(this.#key);
+    if (found?.tenantId === tenantId) this.#caller = found;
+    else this.#socket.close(CLOSE.unauthenticated, 'signed out');
   }
 
   #received(data: RawData, isBinary: boolean): void {
@@ -146,12 +161,15 @@ export class SocketConnection {
   }
 
   async #authenticate(key: string): Promise<void> {
-    const caller = this.#caller ?? (await this.#byKey(key));
-    if (!caller) {
-      this.#socket.close(CLOSE.unauthenticated, 'the key opens nothing');
-      return;
+    if (!this.#caller) {
+      const caller = await this.#credentials.byKey(key);
+      if (!caller) {
+        this.#socket.close(CLOSE.unauthenticated, 'the key opens nothing');
+        return;
+      }
+      this.#caller = caller;
+      this.#key = key;
     }
-    this.#caller = caller;
     this.#send({ type: 'ready' });
   }
 
