@@ -151,7 +151,10 @@ export class RunStreams implements OnModuleInit, OnApplicationShutdown {
         const answer = await reader.xread('COUNT', BATCH, 'BLOCK', BLOCK_MS, 'STREAMS', ...keys, ...cursors);
         for (const [key, entries] of answer ?? []) {
           if (key === this.#wakeKey) this.#wakeCursor = entries.at(-1)![0];
-          else this.#dispatch(runs[keys.indexOf(key) - 1]!, entries);
+          else {
+            const at = keys.indexOf(key);
+            this.#dispatch(runs[at - 1]!, cursors[at]!, entries);
+          }
         }
       } catch (error) {
         if (this.#closed) return;
@@ -161,12 +164,12 @@ export class RunStreams implements OnModuleInit, OnApplicationShutdown {
     }
   }
 
-  #dispatch(runId: string, entries: [id: string, fields: string[]][]): void {
+  #dispatch(runId: string, readAfter: string, entries: [id: string, fields: string[]][]): void {
     const followed = this.#followed.get(runId);
-    if (!followed) return;
+    // A listener that joined during this read has put the cursor back: everything from there on is read again, so that it misses nothing.
+    if (followed?.cursor !== readAfter) return;
     for (const [id, fields] of entries) {
-      // A listener that joined during this read has put the cursor back: those entries are read again.
-      if (isAfter(id, followed.cursor)) followed.cursor = id;
+      followed.cursor = id;
       const entry = RunStreamEntry.safeParse(JSON.parse(fields[1] ?? 'null'));
       if (!entry.success) {
         log.error('an entry of a run is not as agreed and was left out', { run: runId });

@@ -13,6 +13,8 @@ import { RunsStore } from './runs.store.ts';
 const PERIOD_MS = 1_000;
 /** An executor reports every 2 s; after this long without a report its runs are given up. With the period: a verdict within 8 s. */
 const EXECUTOR_DEAD_MS = 6_000;
+/** Nobody asks for it any more, in milliseconds. */
+const EXECUTOR_GONE_MS = 60_000;
 /** The gateway that started a run settles it at once; after this long another one does. */
 const UNSETTLED_MS = 3_000;
 /** How often the table itself is looked at, for runs that Redis has forgotten. */
@@ -51,7 +53,8 @@ export class RunSweep implements OnModuleInit, OnApplicationShutdown {
     if (!(await runLog.takeSweep(PERIOD_MS - 100))) return;
     this.metrics.queueDepth.set(await this.queue.depth());
     const open = await runLog.open();
-    const executors = open.some(({ owner }) => executorOf(owner)) ? await runLog.executors() : new Map();
+    const executors = await runLog.executors();
+    for (const [id, { ageMs }] of executors) if (ageMs > EXECUTOR_GONE_MS) await runLog.leave(id);
     const now = Date.now();
     for (const [runId] of this.#unsettledSince) {
       if (!open.some((run) => run.runId === runId)) this.#unsettledSince.delete(runId);

@@ -1,5 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { freePort, SANDBOX_DIR, sandboxPython, testFolder, until } from '@moli/testing';
@@ -20,10 +21,11 @@ export interface TestExecutor {
 
 let built: Promise<string> | undefined;
 
-/** The bundle, made once for a test process; the process runs that and not the sources, as in production. */
+/** The bundle, made once for a test process, in a folder that no build empties: the process runs that and not the sources, as in production. */
 function buildExecutor(): Promise<string> {
-  const folder = join(EXECUTOR_DIR, 'dist', `test-${process.pid}`);
+  const folder = join(EXECUTOR_DIR, 'node_modules/.cache', `test-${process.pid}`);
   const rolldown = join(import.meta.dirname, '../../../../node_modules/.bin/rolldown');
+  if (!built) process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   built ??= promisify(execFile)(rolldown, ['-c', 'rolldown.config.ts', '-d', folder], { cwd: EXECUTOR_DIR }).then(() =>
     join(folder, 'main.js'),
   );

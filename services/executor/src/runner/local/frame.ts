@@ -32,8 +32,8 @@ export function* pieces(bytes: Uint8Array): Generator<Uint8Array> {
 }
 
 /**
- * Cuts a byte stream into frames wherever its chunks end. Holds at most one incomplete frame. Payloads are views of the chunks: copy what is
- * kept.
+ * Cuts a byte stream into frames wherever its chunks end. Holds a copy of at most one incomplete frame. Payloads are views of the chunk or of
+ * that copy: take from them what is needed before the next chunk is read.
  */
 export class FrameDecoder {
   #parts: Buffer[] = [];
@@ -41,10 +41,13 @@ export class FrameDecoder {
 
   /** Frames that this chunk completes, in order. Throws FrameError for a length that no frame has. */
   *push(chunk: Buffer): Generator<Frame> {
-    this.#parts.push(chunk);
-    this.#held += chunk.byteLength;
-    if (this.#held < this.#wanted()) return;
-    const bytes = this.#parts.length === 1 ? this.#parts[0]! : Buffer.concat(this.#parts, this.#held);
+    let bytes = chunk;
+    if (this.#held > 0) {
+      this.#hold(chunk);
+      if (this.#held < this.#wanted()) return;
+      bytes = Buffer.concat(this.#parts, this.#held);
+      this.#parts = [];
+    }
     let at = 0;
     while (bytes.byteLength - at >= 4) {
       const length = bytes.readUInt32LE(at);
@@ -53,13 +56,18 @@ export class FrameDecoder {
       yield { type: String.fromCharCode(bytes[at + 4]!), payload: bytes.subarray(at + 5, at + 4 + length) };
       at += 4 + length;
     }
-    this.#parts = at < bytes.byteLength ? [bytes.subarray(at)] : [];
-    this.#held = bytes.byteLength - at;
+    this.#held = 0;
+    if (at < bytes.byteLength) this.#hold(bytes.subarray(at));
   }
 
   /** Whether the stream may end here. */
   get empty(): boolean {
     return this.#held === 0;
+  }
+
+  #hold(part: Buffer): void {
+    this.#parts.push(Buffer.from(part));
+    this.#held += part.byteLength;
   }
 
   /** Bytes from the start of the held frame until something can be decoded; avoids joining parts for every chunk of a long frame. */

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createConnection, type Socket } from 'node:net';
 import { z } from 'zod';
 import { type ArtifactHead, type DisplayHead, RunnerError, type RunSink, type RunSpec } from '../runner.ts';
+import { ChunkReader } from './chunk.reader.ts';
 import { encodeFrame, type Frame, FrameDecoder, FrameError, pieces } from './frame.ts';
 
 /** Of all text and tables that one run shows. */
@@ -92,7 +93,7 @@ export async function runInSlot(
   signal: AbortSignal,
 ): Promise<SlotRun> {
   const connectedAt = performance.now();
-  const socket = await connect(socketPath);
+  const { socket, reader } = await connect(socketPath);
   const end = (): void => void socket.destroy();
   const watchdog = setTimeout(end, spec.startBefore - Date.now() + spec.limits.wallSeconds * 1_000 + COLLECT_GRACE_MS);
   let cut: NodeJS.Timeout | undefined;
@@ -110,7 +111,7 @@ export async function runInSlot(
   });
   try {
     if (signal.aborted) cancel();
-    const result = await receive(socket, sink, (started) => {
+    const result = await receive(reader, sink, (started) => {
       startedAt = performance.now();
       stageMs = started.stageMs;
       sink.started();
@@ -133,16 +134,21 @@ export async function runInSlot(
   }
 }
 
-async function connect(path: string): Promise<Socket> {
-  const socket = createConnection({ path });
+interface SlotSocket {
+  readonly socket: Socket;
+  readonly reader: ChunkReader;
+}
+
+async function connect(path: string): Promise<SlotSocket> {
+  const reader = new ChunkReader();
+  const socket = createConnection({ path, onread: reader.onread });
   try {
     await once(socket, 'connect');
   } catch (error) {
     throw new RunnerError('sandbox_unavailable', 'the zygote does not answer', { cause: error });
   }
-  // Faults of the stream come out of its reader; without a listener they would end the process.
-  socket.on('error', () => {});
-  return socket;
+  reader.attach(socket);
+  return { socket, reader };
 }
 
 /** The job frame and then the files' bytes back to back; waits whenever the other side is not reading. */
@@ -184,10 +190,10 @@ async function drained(socket: Socket): Promise<void> {
 /** The stream ended or broke before the result. */
 class LostConnection extends Error {}
 
-async function* frames(socket: Socket): AsyncGenerator<Frame, undefined> {
+async function* frames(reader: ChunkReader): AsyncGenerator<Frame, undefined> {
   const decoder = new FrameDecoder();
   try {
-    for await (const chunk of socket as AsyncIterable<Buffer>) yield* decoder.push(chunk);
+    for (let chunk = await reader.next(); chunk; chunk = await reader.next()) yield* decoder.push(chunk);
   } catch (error) {
     if (error instanceof FrameError) throw new LostConnection('the slot broke the protocol', { cause: error });
     throw new LostConnection('the connection to the slot broke', { cause: error });
@@ -196,11 +202,11 @@ async function* frames(socket: Socket): AsyncGenerator<Frame, undefined> {
 }
 
 async function receive(
-  socket: Socket,
+  reader: ChunkReader,
   sink: RunSink,
   onStarted: (started: z.infer<typeof Started>) => void,
 ): Promise<SlotResult> {
-  const incoming = frames(socket);
+  const incoming = frames(reader);
   for (;;) {
     const { value: frame } = await incoming.next();
     if (!frame) throw new LostConnection('the slot closed before its result');
