@@ -69,6 +69,14 @@ def plain_text(value):
     return text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + '…'
 
 
+def rich_method(value, name):
+    """A bound method of that name, or None; objects that answer to every name have none."""
+    if isinstance(value, type) or getattr(value, '_ipython_canary_method_should_not_exist_', None) is not None:
+        return None
+    method = getattr(value, name, None)
+    return method if callable(method) else None
+
+
 class Presenter:
     """Sends displays to the monitor."""
 
@@ -122,8 +130,7 @@ class Presenter:
             return True
         if type(value).__module__.startswith('PIL.') and hasattr(value, 'save'):
             return figures.show_picture(value)
-        own = getattr(value, '_ipython_display_', None)
-        if callable(own) and not isinstance(value, type):
+        if own := rich_method(value, '_ipython_display_'):
             own()
             return True
         return False
@@ -134,16 +141,16 @@ class Presenter:
         bundle = self._bundle(value)
         for method, kind, suffix in RICH:
             content = bundle.get(kind)
-            if content is None and callable(getattr(value, method, None)):
-                content = getattr(value, method)()
+            if content is None and (own := rich_method(value, method)):
+                content = own()
                 content = content[0] if isinstance(content, tuple) else content
             if content is not None and self._send_rich(kind, suffix, content, value, bundle):
                 return True
         return False
 
     def _bundle(self, value):
-        method = getattr(value, '_repr_mimebundle_', None)
-        found = method() if callable(method) else None
+        method = rich_method(value, '_repr_mimebundle_')
+        found = method() if method else None
         if isinstance(found, tuple):
             found = found[0]
         return found if isinstance(found, dict) else {}

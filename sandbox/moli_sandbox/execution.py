@@ -81,6 +81,10 @@ def make_main(path, presenter):
 
 def execute(code, path, namespace, presenter):
     """Runs all statements; shows the value of a last expression."""
+    if '\0' in code:
+        # Up to 3.11 this is a bare ValueError without a place.
+        before = code[: code.index('\0')]
+        raise SyntaxError('source code string cannot contain null bytes', (path, before.count('\n') + 1, len(before.split('\n')[-1]) + 1, None))
     tree = compile(code, path, 'exec', ast.PyCF_ONLY_AST | FLAGS, dont_inherit=True)
     last = None
     if tree.body and isinstance(tree.body[-1], ast.Expr) and not source.ends_with_semicolon(code):

@@ -78,14 +78,13 @@ def is_figure(value):
     return any(kind.__module__ == 'matplotlib.figure' and kind.__name__ == 'Figure' for kind in type(value).__mro__)
 
 
-def is_drawing(value):
-    """What plotting calls return: axes, lines, containers of them. A figure counts too: it is shown as one left open."""
-    if isinstance(value, (list, tuple)) and value:
-        return len(value) < 1000 and all(is_drawing(item) for item in value)
-    if type(value).__module__ == 'numpy' and getattr(value, 'dtype', None) is not None and value.dtype == object and 0 < value.size < 1000:
-        return all(is_drawing(item) for item in value.ravel())
-    if isinstance(value, dict) and value:
-        return len(value) < 100 and all(is_drawing(item) for item in value.values())
+def is_drawing(value, depth=0):
+    """What plotting calls return: axes, lines, collections with one of them in it. A figure counts too: it is shown as one left open."""
+    if type(value) in (list, tuple, dict):
+        items = value.values() if type(value) is dict else value
+        return depth < 3 and any(is_drawing(item, depth + 1) for item, _ in zip(items, range(100)))
+    if type(value).__module__ == 'numpy' and getattr(value, 'dtype', None) == object and value.size:
+        return is_drawing(value.ravel()[0], depth + 1)
     plt = sys.modules.get('matplotlib.pyplot')
     if is_figure(value):
         return plt is not None and value.number in plt.get_fignums() if hasattr(value, 'number') else False
