@@ -26,3 +26,20 @@ it('leaves no file open, also when it refuses', async () => {
   expect(await openFiles()).toBeLessThanOrEqual(before + 2);
   await rm(path);
 });
+
+it('gives only text that a database takes and a sentence holds', async () => {
+  const describeText = (text: string, name: string) => describeFile({ buffer: Buffer.from(text) }, { name });
+  const found = [
+    await describeText('{"\\u0000a":12345678901234567890,"\\ud800":1}', 'x.json'),
+    await describeText(`${'x'.repeat(199)}😀,"b\nc"\n"${'y'.repeat(99)}😀",0001\n`, 'x.csv'),
+  ];
+  for (const description of found) {
+    JSON.parse(JSON.stringify(description), (_key, value: unknown) => {
+      if (typeof value === 'string') expect([value.isWellFormed(), value.includes('\0')]).toEqual([true, false]);
+      return value;
+    });
+    for (const note of description.notes) expect(note.zh + note.en).not.toMatch(/\p{Cc}/u);
+  }
+  expect(found[1]!.table!.columns[1]!.name).toBe('b\nc');
+  expect(found[0]!.notes[0]!.zh).toContain('「 a」');
+});

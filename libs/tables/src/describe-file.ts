@@ -15,6 +15,7 @@ import type { FileDescription, FileSource, Note } from './description.ts';
 import { detectEncoding, type Encoding } from './encoding.ts';
 import { firstHtmlTable, LARGEST_PAGE_CHARACTERS } from './html-table.ts';
 import { describeJson } from './json-text.ts';
+import { storable } from './plain-text.ts';
 import { note } from './table-notes.ts';
 import { decodedPieces } from './text-pieces.ts';
 import { describeWorkbook } from './workbook.ts';
@@ -42,7 +43,7 @@ export async function describeFile(source: FileSource, options: DescribeOptions)
     const { kind } = description;
     if (!kind || !type.kinds.includes(kind)) throw unsupported(options.name, foundName(description.mimeType), types);
     const other = otherContent(type.extension, description);
-    return { ...description, kind, mimeType: description.mimeType!, notes: [...other, ...description.notes] };
+    return storable({ ...description, kind, mimeType: description.mimeType!, notes: [...other, ...description.notes] });
   } finally {
     await bytes.close();
   }
@@ -83,13 +84,9 @@ async function describeText(source: ByteSource, encoding: Encoding, name: string
   if (markup !== null) return { kind: markup === 'application/pdf' ? 'pdf' : null, mimeType: markup, notes: [] };
   const named = extension === 'json' || LINES_NAMES.has(extension);
   if (named || /^[[{]/.test(start)) {
-    const json = await describeJson(source, encoding, LINES_NAMES.has(extension));
-    if (named || json.valid)
-      return {
-        ...json,
-        mimeType: json.kind === 'json' ? 'application/json' : 'application/jsonl',
-        encoding: encoding.name,
-      };
+    const { valid, ...json } = await describeJson(source, encoding, LINES_NAMES.has(extension));
+    const mimeType = json.kind === 'json' ? 'application/json' : 'application/jsonl';
+    if (named || valid) return { ...json, mimeType, encoding: encoding.name };
   }
   const dialect = await dialectOf(source, encoding, extension === 'tsv' ? '\t' : undefined);
   const agrees = dialect.width > 1 && dialect.steadiness === 1 && dialect.records >= PROOF;

@@ -1,6 +1,7 @@
 import type { Locale } from '@moli/errors';
 import { showBytes } from './accepted-types.ts';
 import type { Column, FileDescription } from './description.ts';
+import { oneLine } from './plain-text.ts';
 
 /** Bytes of UTF-8 that one file may take in a request to a model, whatever is in it. */
 export const DESCRIPTION_BYTES = 4096;
@@ -88,7 +89,7 @@ function sheetLine(sheets: NonNullable<FileDescription['sheets']>, zh: boolean):
       : `${sheet.rows} rows × ${sheet.columns.length} columns`;
     const names = sheet.columns
       .slice(0, 12)
-      .map((column) => cut(column.name))
+      .map((column) => oneLine(cut(column.name)))
       .join(zh ? '、' : ', ');
     return `${JSON.stringify(cut(sheet.name))} ${size}${names ? ` (${names})` : ''}`;
   });
@@ -108,7 +109,7 @@ function fitted(parts: readonly string[], bytes: number, zh: boolean): string {
   return parts.slice(0, count).join(', ') + rest;
 }
 
-const cut = (text: string) => (text.length > 60 ? `${text.slice(0, 60)}…` : text);
+const cut = (text: string) => (text.length > 60 ? `${text.slice(0, 60).toWellFormed()}…` : text);
 
 /** Repeated notes (one a sheet) behind the first of each kind, so that a bound drops repetition before news. */
 function orderedNotes({ notes }: FileDescription): FileDescription['notes'] {

@@ -1,8 +1,10 @@
 import { KIND } from './cell-kind.ts';
 import type { ColumnProfile } from './column-profile.ts';
 import type { Note } from './description.ts';
+import { oneLine } from './plain-text.ts';
 
-export const note = (code: string, zh: string, en: string): Note => ({ code, zh, en });
+/** A note is one line, whatever names from the file are in it. */
+export const note = (code: string, zh: string, en: string): Note => ({ code, zh: oneLine(zh), en: oneLine(en) });
 
 /** Names in a note: enough to recognise, not a list of thousands. */
 const MOST_NAMES = 8;

@@ -18,6 +18,9 @@ export interface WorkbookParts {
 /** Path of the part that lists the sheets; where it differs, `_rels/.rels` says so. */
 const WORKBOOK = 'xl/workbook.xml';
 
+/** Excel allows 31 characters. */
+const LONGEST_NAME = 100;
+
 interface Relation {
   readonly type: string;
   readonly target: string;
@@ -40,7 +43,7 @@ export async function readParts(archive: Archive): Promise<WorkbookParts> {
       const relation = related.get(id ?? '');
       const part = relation?.type.endsWith('/worksheet') ? relation.target : null;
       sheets.push({
-        name: attributes.name ?? `${sheets.length + 1}`,
+        name: (attributes.name ?? `${sheets.length + 1}`).slice(0, LONGEST_NAME),
         hidden: (attributes.state ?? 'visible') !== 'visible',
         part,
       });
