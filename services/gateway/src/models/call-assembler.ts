@@ -18,6 +18,8 @@ interface Slot {
   names: string[];
   /** Pieces of the arguments in the order they came, without empty ones. */
   pieces: string[];
+  /** All pieces joined; grows with them, so that no piece costs the length of all before it. */
+  text: string;
 }
 
 /** Puts calls together from what servers really send. Which call a piece belongs to is decided here; whether it is right, by the tools. */
@@ -43,7 +45,10 @@ export class CallAssembler {
       touched.add(slot);
       if (fragment.id && !slot.id) slot.id = fragment.id;
       if (fragment.name && !slot.names.includes(fragment.name)) slot.names.push(fragment.name);
-      if (fragment.arguments) slot.pieces.push(fragment.arguments);
+      if (fragment.arguments) {
+        slot.pieces.push(fragment.arguments);
+        slot.text += fragment.arguments;
+      }
     }
   }
 
@@ -85,7 +90,7 @@ export class CallAssembler {
   }
 
   #open(fragment: CallFragment): Slot {
-    const slot: Slot = { index: fragment.index, id: fragment.id, names: [], pieces: [] };
+    const slot: Slot = { index: fragment.index, id: fragment.id, names: [], pieces: [], text: '' };
     this.#slots.push(slot);
     return slot;
   }
@@ -107,7 +112,7 @@ export class CallAssembler {
     if (!fragment.name) return false;
     if (sameFrame) return true;
     const otherId = fragment.id !== '' && candidate.id !== '' && fragment.id !== candidate.id;
-    const sofar = candidate.pieces.join('');
+    const sofar = candidate.text;
     const current = candidate.names.at(-1) ?? '';
     if (this.#offered.has(fragment.name) && this.#offered.has(current) && fragment.name !== current) return true;
     if (sofar === '') return otherId;

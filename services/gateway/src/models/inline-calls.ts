@@ -11,29 +11,31 @@ export interface InlineCall {
 }
 
 export const OPEN_TAG = '<tool_call>';
-const CLOSE_TAG = '</tool_call>';
+export const CLOSE_TAG = '</tool_call>';
 const FUNCTION_TAG = '<function=';
+/** With so many characters of a body it is known whether it can be a call. */
+const CAN_BEGIN = 32;
 
-/** `more` = could still become calls; `text` = never; else the calls. */
-export type InlineReading = 'more' | 'text' | readonly InlineCall[];
+/** `open` = in the middle of a call, which needs another closing tag; `between` = after one; `text` = no calls, ever; else the calls. */
+export type InlineReading = 'open' | 'between' | 'text' | readonly InlineCall[];
 
 /** Reads a text that begins with the opening tag. `ended`: nothing will follow, so a missing last closing tag is forgiven. */
 export function readInlineCalls(text: string, offered: ReadonlySet<string>, ended: boolean): InlineReading {
   const calls: InlineCall[] = [];
   let rest = text.trimStart();
   while (rest !== '') {
-    if (!rest.startsWith(OPEN_TAG)) return !ended && OPEN_TAG.startsWith(rest) ? 'more' : 'text';
+    if (!rest.startsWith(OPEN_TAG)) return !ended && OPEN_TAG.startsWith(rest) ? 'between' : 'text';
     const body = rest.slice(OPEN_TAG.length);
     if (!canBegin(body.trimStart())) return 'text';
     const close = closeOf(body, ended);
-    if (close < 0 && !ended) return 'more';
+    if (close < 0 && !ended) return body.length < CAN_BEGIN ? 'between' : 'open';
     const inner = (close < 0 ? body : body.slice(0, close)).trim();
     const call = readBody(inner, offered, close >= 0);
     if (!call) return 'text';
     calls.push(call);
     rest = close < 0 ? '' : body.slice(close + CLOSE_TAG.length).trimStart();
   }
-  if (!ended) return 'more';
+  if (!ended) return 'between';
   return calls.length > 0 ? calls : 'text';
 }
 

@@ -1,9 +1,9 @@
-import { type InlineCall, OPEN_TAG, readInlineCalls } from './inline-calls.ts';
+import { CLOSE_TAG, type InlineCall, OPEN_TAG, readInlineCalls } from './inline-calls.ts';
 import type { ModelEvent } from './provider.types.ts';
 
 const THINK_TAGS = ['<think>', '<thinking>'];
 /** A model that opens a call and never closes it must not swallow the answer: beyond this it is text. In characters. */
-const INLINE_LIMIT = 1_048_576;
+const INLINE_LIMIT = 262_144;
 
 type State = 'start' | 'think' | 'after-think' | 'body' | 'inline';
 
@@ -16,6 +16,10 @@ export class TextSplitter {
   #state: State = 'start';
   #held = '';
   #closeTag = '';
+  /** The newest text with enough before it to hold a tag that was cut. */
+  #fresh = '';
+  /** What is held ends in the middle of a call. */
+  #inCall = false;
   /** Some of the thinking was given out: white space before it is no part of it. */
   #thought = false;
   readonly #line = new LineTracker();
@@ -28,6 +32,7 @@ export class TextSplitter {
   push(text: string): ModelEvent[] {
     const events: ModelEvent[] = [];
     this.#held += text;
+    this.#fresh = this.#fresh.slice(1 - CLOSE_TAG.length) + text;
     while (this.#step(events)) {}
     return merge(events);
   }
@@ -125,9 +130,12 @@ export class TextSplitter {
   }
 
   #inline(events: ModelEvent[]): boolean {
-    const worthReading = this.#held.length < 64 || this.#held.includes('</');
-    const reading = worthReading ? readInlineCalls(this.#held, this.#offered, false) : 'more';
+    // Inside of a call only a closing tag brings news: what is held is not read again for every few characters.
+    if (this.#inCall && !this.#fresh.includes(CLOSE_TAG) && this.#held.length < INLINE_LIMIT) return false;
+    const reading = readInlineCalls(this.#held, this.#offered, false);
+    this.#inCall = reading === 'open';
     if (reading !== 'text' && this.#held.length < INLINE_LIMIT) return false;
+    this.#inCall = false;
     const upTo = this.#held.indexOf(OPEN_TAG) + OPEN_TAG.length;
     const piece = this.#held.slice(0, upTo);
     events.push({ type: 'text', text: piece });

@@ -39,6 +39,10 @@ test.each([
   ['5!', '120'],
   ['comb(52, 5)', '2598960'],
   ['perm(5, 2)', '20'],
+  ['1000! / 999!', '1000'],
+  ['9 ** 9999 % 7', '1'],
+  ['2**39999 % 10', '8'],
+  ['comb(1000, 500) / comb(1000, 499) * 500', '501'],
   ['gcd(12, 18) + lcm(4, 6)', '18'],
   ['1e3 + 1E-3', '1000.001'],
   ['3²+4²', '25'],
@@ -93,6 +97,11 @@ test.each([
   [`${'('.repeat(100)}1${')'.repeat(100)}`, /nested/],
   [`${'1+'.repeat(600)}1`, /longer than/],
   ['exp(1000)', /too large/],
+  ['gcd(2**39000, 3**24000)', /too large/],
+  ['2**39000 / 3**24000', /too large/],
+  ['(1/7)**2000', /too large/],
+  ['comb(100000, 50000)', /too large/],
+  ['1001!', /factorial/],
 ])('%s is refused', (expression, reason) => {
   expect(() => calculate(expression)).toThrow(CalculationFault);
   expect(() => calculate(expression)).toThrow(reason);

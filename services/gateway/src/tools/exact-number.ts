@@ -11,9 +11,12 @@ interface Approximation {
 /** What cannot be calculated, in words for a person and a model. */
 export class CalculationFault extends Error {}
 
-/** Bits of the numerator and the denominator of any value: about 12,000 digits. Keeps every single step under a millisecond or so. */
-export const MAX_BITS = 40_000;
-const FACTORIAL_MAX = 2_000n;
+/** Bits of a whole number (about 12,000 digits), and of both sides of a fraction: every step stays within a few milliseconds. */
+const MAX_BITS = 40_000;
+const MAX_FRACTION_BITS = 4_000;
+/** Both numbers of a division before it is reduced: finding their divisor takes the square of this. */
+const MAX_REDUCED_BITS = 10_000;
+const FACTORIAL_MAX = 1_000n;
 
 export const ZERO: Value = { n: 0n, d: 1n };
 export const ofInteger = (n: bigint): Value => ({ n, d: 1n });
@@ -70,7 +73,8 @@ export function power(base: Value, exponent: Value): Value {
     const size = magnitude(exponent.n);
     const bits = BigInt(Math.max(bitsOf(base.n), bitsOf(base.d)));
     if ((base.n !== 1n && base.n !== -1n && base.n !== 0n) || base.d !== 1n) {
-      if (size * bits > BigInt(MAX_BITS) + bits) throw tooLarge();
+      // At least so many bits; the result has fewer than twice as many.
+      if (size * (bits - 1n) > BigInt(MAX_BITS)) throw tooLarge();
     }
     // 1, 0 and -1 stay small, whatever the exponent.
     const times = bits <= 1n && base.d === 1n ? size % 2n || (size === 0n ? 0n : 2n) : size;
@@ -153,6 +157,7 @@ export function approximate(result: number): Value {
 }
 
 export function gcd(a: bigint, b: bigint): bigint {
+  if (Math.min(bitsOf(a), bitsOf(b)) > MAX_REDUCED_BITS) throw tooLarge();
   let [x, y] = [magnitude(a), magnitude(b)];
   while (y > 0n) [x, y] = [y, x % y];
   return x;
@@ -163,7 +168,8 @@ const tooBigDouble = (n: bigint): number => (n < 0n ? -Infinity : Infinity);
 const magnitude = (n: bigint): bigint => (n < 0n ? -n : n);
 
 function bounded(value: Fraction): Value {
-  if (bitsOf(value.n) > MAX_BITS || bitsOf(value.d) > MAX_BITS) throw tooLarge();
+  const limit = value.d === 1n ? MAX_BITS : MAX_FRACTION_BITS;
+  if (bitsOf(value.n) > limit || bitsOf(value.d) > limit) throw tooLarge();
   return value;
 }
 
