@@ -120,11 +120,13 @@ def merge(place):
 
 def not_numeric(place):
     text = place.text
-    patterns = r"could not convert string to float: '?(.*?)'?$|Could not convert (.+?) to numeric|agg function failed|invalid literal for int\(\) with base 10: '(.*?)'|unsupported operand.*'str'|Unable to parse string \"(.+?)\"|no numeric data to plot|cannot convert float NaN to integer"
+    patterns = r"could not convert string to float: '?(.*?)'?$|Could not convert (.+?) to numeric|agg function failed|invalid literal for int\(\) with base 10: '(.*?)'|unsupported operand.*'str'|Unable to parse string \"(.+?)\"|no numeric data to plot|cannot convert float NaN to integer|non-finite values .* to integer|can only concatenate str"
     match = re.search(patterns, text)
     if not match or not isinstance(place.error, (ValueError, TypeError)):
         return None
-    if 'NaN to integer' in text:
+    if 'concatenate' in text and not place.called('pandas/', 'numpy/'):
+        return None
+    if 'to integer' in text:
         return ('有空值，不能转成整数。请先 fillna(0) 或 dropna()，或用可空整数类型 Int64。', "there are empty values, which cannot become integers. fillna(0) or dropna() first, or use the nullable type 'Int64'.")
     value = next((group for group in match.groups() if group), '')[:60]
     if not value and 'operand' in text:

@@ -45,6 +45,11 @@ def syntax(place):
         return ('字符串的引号没有配对。', 'a string has no closing quote.')
     if 'Missing parentheses' in (error.msg or ''):
         return ('这是 Python 2 的写法；Python 3 要写成 print(...)。', 'this is Python 2; in Python 3 write print(...).')
+    if odd := next((character for character in place.source_line if character in FULL_WIDTH), None):
+        return (
+            f'语法错误：{error.msg}。这一行有中文标点「{odd}」；如果它不在引号里，请改成英文的 {FULL_WIDTH[odd]}。',
+            f'syntax error: {error.msg}. The line has the full-width mark {odd}; outside of quotes write {FULL_WIDTH[odd]} instead.',
+        )
     return (f'语法错误：{error.msg}。请检查这一行和上一行的括号、冒号、引号。', f'syntax error: {error.msg}. Look at the brackets, colons and quotes of this line and the one before.')
 
 

@@ -11,6 +11,10 @@ WORK = '/workspace/'
 # Frames of libraries shown below the last of the user's own.
 LIBRARY_TAIL = 2
 MAX_FRAMES = 30
+MAX_CHAIN = 4
+# Python's own words between the exceptions of a chain.
+CAUSE = '\nThe above exception was the direct cause of the following exception:\n\n'
+CONTEXT = '\nDuring handling of the above exception, another exception occurred:\n\n'
 MAX_MESSAGE = 2_000
 MAX_TRACEBACK = 16_000
 DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -117,14 +121,26 @@ def tidy(frame):
     return traceback.FrameSummary(name, frame.lineno, frame.name, lookup_line=False, line=frame.line)
 
 
+def raw_text(error, frames):
+    """One exception as Python prints it, without the frames that run the program."""
+    if isinstance(error, SyntaxError) and not frames:
+        return ''.join(traceback.format_exception_only(type(error), error))
+    lines = traceback.format_list(frames if len(frames) <= 2 * MAX_FRAMES else frames[:MAX_FRAMES] + frames[-MAX_FRAMES:])
+    return 'Traceback (most recent call last):\n' + ''.join(lines) + ''.join(traceback.format_exception_only(type(error), error))
+
+
 def print_raw(error, frames):
-    """The traceback as Python prints it, without the frames that run the program, bounded."""
+    """The traceback with the exceptions that led to it, bounded, on stderr."""
     try:
-        if isinstance(error, SyntaxError) and not frames:
-            text = ''.join(traceback.format_exception_only(type(error), error))
-        else:
-            lines = traceback.format_list(frames if len(frames) <= 2 * MAX_FRAMES else frames[:MAX_FRAMES] + frames[-MAX_FRAMES:])
-            text = 'Traceback (most recent call last):\n' + ''.join(lines) + ''.join(traceback.format_exception_only(type(error), error))
+        parts, current = [raw_text(error, frames)], error
+        for _ in range(MAX_CHAIN):
+            before = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
+            if before is None:
+                break
+            link = CAUSE if current.__cause__ else CONTEXT
+            parts[:0] = [raw_text(before, without_machinery(before)), link]
+            current = before
+        text = ''.join(parts)
         sys.__stderr__.write(text[-MAX_TRACEBACK:] if len(text) > MAX_TRACEBACK else text)
         sys.__stderr__.flush()
     except Exception:  # noqa: BLE001 - stderr may be closed; the description still goes its own way

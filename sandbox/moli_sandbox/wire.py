@@ -17,8 +17,25 @@ def frame(kind, payload=b''):
 
 
 def json_frame(kind, value):
-    """A frame of strict JSON: NaN and infinities are a ValueError, not a word that no other parser takes."""
-    return frame(kind, json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(',', ':')).encode('utf-8', 'backslashreplace'))
+    """A frame of strict JSON: NaN and infinities are a ValueError, not a word that no other parser takes.
+
+    Texts lose what no database and no screen takes: NUL and halves of surrogate pairs become visible stand-ins.
+    """
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(',', ':'))
+    if '\\u0000' in text or not text.isascii() and any('\ud800' <= character <= '\udfff' for character in text):
+        text = json.dumps(storable(value), ensure_ascii=False, allow_nan=False, separators=(',', ':'))
+    return frame(kind, text.encode())
+
+
+def storable(value):
+    """The same value with every text fit for UTF-8 and for a text column."""
+    if isinstance(value, str):
+        return value.replace('\0', '\u2400').encode('utf-8', 'backslashreplace').decode()
+    if isinstance(value, list):
+        return [storable(item) for item in value]
+    if isinstance(value, dict):
+        return {storable(name): storable(item) for name, item in value.items()}
+    return value
 
 
 class FrameReader:
