@@ -7,19 +7,22 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ApiClient } from '../../infra/launcher/demo/client.ts';
 import { collect, newSession, ofType, playModel, runsProgram, send } from '../support/scene.ts';
 import { Stack } from '../support/stack.ts';
-import { type Attempt, DESCRIBED, type Ids, RAW } from './tenancy.cases.ts';
+import { type Attempt, CASES, type Ids } from './tenancy.cases.ts';
 
 const stack = Stack.shared();
 let model: ModelServer;
 let owner: { id: string; api: ApiClient };
 let stranger: { id: string; api: ApiClient };
+let strangerKey: string;
 let theirs: Ids;
 let mine: { session: string; agent: string };
 
 beforeAll(async () => {
   model = await playModel(runsProgram('import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.savefig("line.png")\n'));
   owner = await stack.otherTenant('Owner of things');
-  stranger = await stack.otherTenant('Stranger');
+  const other = await stack.otherTenant('Stranger');
+  stranger = other;
+  strangerKey = other.key;
   theirs = await fill(owner.api);
   mine = { session: await newSession(stranger.api), agent: await defaultAgent(stranger.api) };
 });
@@ -91,14 +94,19 @@ async function attempt(route: string, { path, body, headers }: Attempt): Promise
   return { status: response.status, text: await response.text() };
 }
 
+/** A tool that fails is a result: status 200, `ok` false. */
+function refused({ status, text }: { status: number; text: string }): boolean {
+  return (status >= 400 && status < 500) || (status === 200 && JSON.parse(text).ok === false);
+}
+
 /** What is left of an answer when the ids asked for and the trace id are taken out. */
 function faceless(answer: { status: number; text: string }, ids: Ids): string {
-  let text = answer.text.replace(/"traceId":"[^"]*"/, '');
+  let text = answer.text.replace(/"traceId":"[^"]*"/, '').replace(/"durationMs":[\d.]+/, '');
   for (const id of Object.values(ids)) text = text.replaceAll(id, '<id>');
   return `${answer.status} ${text}`;
 }
 
-const withIds = Object.entries({ ...DESCRIBED, ...RAW }).filter(([, rule]) => typeof rule === 'function');
+const withIds = Object.entries(CASES).filter(([, rule]) => typeof rule === 'function');
 
 test('every route of the document has a case', async () => {
   const document = (await (await stranger.api.request('/openapi.json')).json()) as {
@@ -107,7 +115,7 @@ test('every route of the document has a case', async () => {
   const served = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
   );
-  expect(served.toSorted()).toEqual(Object.keys(DESCRIBED).toSorted());
+  expect(served.toSorted()).toEqual(Object.keys(CASES).toSorted());
 });
 
 test.each(withIds)('%s: a foreign id and an absent id are answered alike, and refused', async (route, rule) => {
@@ -117,14 +125,13 @@ test.each(withIds)('%s: a foreign id and an absent id are answered alike, and re
   const missing = rule(nobody, mine);
   for (const [at, one] of foreign.entries()) {
     const answer = await attempt(route, one);
-    expect(answer.status, answer.text).toBeGreaterThanOrEqual(400);
-    expect(answer.status, answer.text).toBeLessThan(500);
+    expect(refused(answer), answer.text).toBe(true);
     expect([401, 405, 415]).not.toContain(answer.status);
     expect(faceless(answer, theirs)).toBe(faceless(await attempt(route, missing[at] as Attempt), nobody));
   }
 });
 
-test.each(Object.entries(DESCRIBED).filter(([route, rule]) => rule === 'own' && route.startsWith('GET')))(
+test.each(Object.entries(CASES).filter(([route, rule]) => rule === 'own' && route.startsWith('GET')))(
   '%s shows nothing of another tenant',
   async (route) => {
     const answer = await attempt(route, { path: route.split(' ')[1] as string });
@@ -132,6 +139,29 @@ test.each(Object.entries(DESCRIBED).filter(([route, rule]) => rule === 'own' && 
     for (const id of [...Object.values(theirs), owner.id]) expect(answer.text).not.toContain(id);
   },
 );
+
+test('frames of the WebSocket: a foreign session and an absent one are refused alike', async () => {
+  const { default: WebSocket } = await import('ws');
+  const ask = (frame: object) =>
+    new Promise<string>((resolve, reject) => {
+      const socket = new WebSocket(`${stranger.api.origin.replace('http', 'ws')}/v1/ws`, {
+        headers: { authorization: `Bearer ${strangerKey}` },
+      });
+      socket.once('error', reject);
+      socket.once('open', () => socket.send(JSON.stringify(frame)));
+      socket.once('message', (data) => {
+        socket.close();
+        resolve(String(data));
+      });
+    });
+  const nobody = absent(theirs);
+  for (const frame of [{ type: 'subscribe', after: 0 }, { type: 'send', text: 'hello' }, { type: 'stop' }]) {
+    const foreign = await ask({ ...frame, sessionId: theirs.session });
+    const missing = await ask({ ...frame, sessionId: nobody.session });
+    expect(JSON.parse(foreign)).toMatchObject({ type: 'problem' });
+    expect(faceless({ status: 0, text: foreign }, theirs)).toBe(faceless({ status: 0, text: missing }, nobody));
+  }
+});
 
 test('after all of that the owner finds everything as it was', async () => {
   const { api } = owner;
