@@ -1,3 +1,5 @@
+// First of all: it takes a one-time token out of the address before the router sees it.
+import './account/link-token.ts';
 import { createPinia } from 'pinia';
 import { createApp } from 'vue';
 import App from './app.vue';
