@@ -41,10 +41,15 @@ export class Invalidations implements OnModuleInit, OnModuleDestroy {
     this.#listeners.push(listener);
   }
 
-  /** Takes effect here at once, elsewhere within milliseconds. */
+  /**
+   * Takes effect here at once, elsewhere within milliseconds. What it tells about is already done in the database, so a Redis that is away fails
+   * nothing: the caches of the others forget within seconds.
+   */
   async publish(message: Invalidation): Promise<void> {
     for (const listener of this.#listeners) listener(message);
-    await this.redis.publish(CHANNEL, JSON.stringify(message));
+    await this.redis
+      .publish(CHANNEL, JSON.stringify(message))
+      .catch((error: unknown) => log.warn('an invalidation was not published', { error }));
   }
 
   #receive(text: string): void {

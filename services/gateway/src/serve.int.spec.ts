@@ -1,0 +1,134 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { freshDatabase, startRedis, type TestDatabase, type TestRedis, testFolder } from '@moli/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+
+let database: TestDatabase;
+let redis: TestRedis;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  if (!existsSync(MAIN))
+    execFileSync('npm', ['run', '-s', 'build'], {
+      cwd: fileURLToPath(new URL('..', import.meta.url)),
+      stdio: 'ignore',
+    });
+  [database, redis] = await Promise.all([freshDatabase(), startRedis()]);
+  env = {
+    PATH: process.env.PATH ?? '',
+    LANG: 'en_US.UTF-8',
+    MOLI_PORT: '0',
+    MOLI_DATABASE_URL: database.appUrl,
+    MOLI_DATABASE_LOG_URL: database.logUrl,
+    MOLI_DATABASE_AUTH_URL: database.authUrl,
+    MOLI_REDIS_URL: redis.url,
+    MOLI_OBJECTS_DIR: testFolder('objects'),
+    MOLI_UPLOAD_DIR: testFolder('uploads'),
+    MOLI_SECRET: 'ab'.repeat(32),
+  };
+});
+afterAll(async () => {
+  await Promise.all([database.drop(), redis.stop()]);
+});
+
+interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function start(
+  args: readonly string[],
+  changes: Record<string, string> = {},
+): { child: ChildProcess; ended: Promise<Ended>; output: () => string } {
+  const child = spawn(process.execPath, [MAIN, ...args], { env: { ...env, ...changes } });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk) => {
+    stdout += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk;
+  });
+  const ended = new Promise<Ended>((resolve) => child.on('close', (code) => resolve({ code, stdout, stderr })));
+  return { child, ended, output: () => stderr };
+}
+
+const command = (...args: string[]) => start(args).ended;
+
+describe('commands of the operator', () => {
+  it('make the first tenant once, and afterwards only a new link', async () => {
+    const first = JSON.parse((await command('bootstrap', '--email', 'boss@example.org', '--tenant', '团队')).stdout);
+    expect(first).toMatchObject({
+      created: true,
+      tenant: { name: '团队' },
+      user: { email: 'boss@example.org' },
+      key: expect.stringMatching(/^moli_/),
+    });
+    const again = JSON.parse((await command('bootstrap')).stdout);
+    expect(again).toMatchObject({ created: false, tenant: first.tenant, user: first.user, key: null });
+    expect(again.signInLink).toMatch(/^http:\/\/localhost:8000\/#sign-in=.{40,}/);
+    expect(again.signInLink).not.toBe(first.signInLink);
+  });
+
+  it('make keys, tenants and invitations', async () => {
+    const key = JSON.parse((await command('key', 'create', '--user', 'boss@example.org', '--name', 'ci')).stdout);
+    expect(key).toMatchObject({ role: 'owner', name: 'ci', key: expect.stringMatching(/^moli_/) });
+    const tenant = JSON.parse((await command('tenant', 'create', 'Second')).stdout);
+    expect(tenant).toMatchObject({ id: expect.stringMatching(/^ten_/), name: 'Second' });
+    const invited = JSON.parse(
+      (await command('user', 'invite', 'new@example.org', '--tenant', 'Second', '--role', 'admin')).stdout,
+    );
+    expect(invited).toMatchObject({
+      email: 'new@example.org',
+      role: 'admin',
+      tenantId: tenant.id,
+      link: expect.stringContaining('/#invite='),
+    });
+  });
+
+  it.each([
+    [['key', 'create', '--user', 'nobody@example.org'], /no user nobody@example\.org/],
+    [['key', 'create', '--tenant', 'Nowhere'], /no tenant "Nowhere"/],
+    [['user', 'invite', 'not-an-address'], /not an e-mail address/],
+    [['user', 'invite', 'a@example.org', '--role', 'king'], /owner, admin, member, viewer/],
+    [['tenant', 'create'], /Give a name/],
+    [['tenant', 'create', 'Second'], /already/],
+    [['key', 'create', '--colour', 'red'], /Wrong usage/],
+    [['dance'], /no such command/],
+  ])('%j is refused with a sentence and exit code 2', async (args, sentence) => {
+    const { code, stdout, stderr } = await command(...args);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(sentence);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+  });
+});
+
+describe('the process', () => {
+  it('names a bad variable, in the language of the terminal, and shows no secret', async () => {
+    const { code, stderr } = await start([], { MOLI_SECRET: 'short-secret', LANG: 'zh_CN.UTF-8' }).ended;
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/配置有误：MOLI_SECRET/);
+    expect(stderr).not.toContain('short-secret');
+  });
+
+  it('refuses to serve as a role that row-level security does not bind', async () => {
+    const { code, stderr } = await start([], { MOLI_DATABASE_URL: database.ownerUrl }).ended;
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/not as moli_app/);
+  });
+
+  it('stops on SIGTERM in order, with readers and idle connections open', async () => {
+    const { child, ended, output } = start([]);
+    await expect.poll(output, { timeout: 30_000 }).toContain('the gateway listens');
+    const port = Number(/"port":(\d+)/.exec(output())?.[1]);
+    const kept = await fetch(`http://127.0.0.1:${port}/livez`);
+    expect(kept.status).toBe(200);
+    child.kill('SIGTERM');
+    expect(await ended).toMatchObject({ code: 0 });
+    expect(output()).not.toMatch(/"level":"error"/);
+  });
+});
