@@ -58,7 +58,12 @@ export function divide(a: Value, b: Value): Value {
 
 /** Rounded towards minus infinity, as `//` of Python. */
 export function floorDivide(a: Value, b: Value): Value {
-  return floor(divide(a, b));
+  if (signOf(b) === 0) throw new CalculationFault('division by zero');
+  if (!isExact(a) || !isExact(b)) return floor(divide(a, b));
+  // Not by way of a fraction: 2**39999 // 10 is a whole number that fits, 2**39999 / 10 is not.
+  const [n, d] = [a.n * b.d, a.d * b.n];
+  const quotient = n / d;
+  return ofInteger(n < 0n !== d < 0n && quotient * d !== n ? quotient - 1n : quotient);
 }
 
 /** The remainder has the sign of the divisor, as `%` of Python. */
