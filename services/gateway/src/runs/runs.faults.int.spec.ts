@@ -323,7 +323,7 @@ describe('a flood of output', () => {
     expect(result).toMatchObject({ verdict: 'ok', truncated: { stdout: true } });
     expect(result.stdout.length).toBeLessThan(1_100_000);
     expect(result.usage.outputBytes).toBe(lines * 63);
-    // Garbage between two collections is counted too, so this is a bound on growth with the flood, not the number of the goal.
-    expect((await peak()) - before).toBeLessThan(64 * 1024 * 1024);
+    // Garbage between two collections counts too; less than the flood itself means that nothing is kept of it.
+    expect((await peak()) - before).toBeLessThan(40 * 1024 * 1024);
   }, 180_000);
 });

@@ -45,6 +45,8 @@ export async function startExecutor(redisUrl: string, env: Record<string, string
       MOLI_SANDBOX_STATE_DIR: stateDir,
       MOLI_SANDBOX_SLOTS: '2',
       MOLI_LOG_LEVEL: 'warn',
+      // As the launcher starts it.
+      NODE_OPTIONS: '--max-semi-space-size=1',
       ...env,
     },
     stdio: ['ignore', 'inherit', 'pipe'],
