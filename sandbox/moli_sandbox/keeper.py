@@ -11,7 +11,7 @@ import tempfile
 import time
 import traceback
 
-from . import canary, cgroup_tree, outer
+from . import advice, canary, cgroup_tree, outer
 from . import syscalls as kernel
 
 # The strongest first; each word is a layer.
@@ -144,7 +144,8 @@ class Keeper:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             environment = os.path.dirname(os.path.dirname(os.path.abspath(self.options.python)))
             program = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-            if os.geteuid() == 0:
+            as_root = os.geteuid() == 0
+            if as_root:
                 kernel.unshare(kernel.CLONE_NEWNS)
                 outer.stage_sources(environment, program)
                 outer.give_up_root(self.options.uid)
@@ -155,7 +156,7 @@ class Keeper:
             first = os.fork()
             if first == 0:
                 kernel.set_parent_death_signal(signal.SIGKILL)
-                if not os.path.isdir(outer.ROOT):
+                if not as_root:
                     outer.stage_sources(environment, program)
                 outer.build_root()
                 outer.seal()
@@ -195,6 +196,8 @@ class Keeper:
                 if event['event'] == 'zygote-ready':
                     return
                 problem = event.get('reason', problem)
+                if event['event'] == 'box-failed' and (advised := advice.namespaces_refused()):
+                    raise Refused(f'The sandbox could not be started ({problem}): {advised[1]}', f'无法启动沙箱（{problem}）：{advised[0]}', LAYERS[:1])
                 if event.get('inARow', 0) >= MAX_FALSE_STARTS:
                     raise Refused(f'The sandbox could not be started: {problem}; see the log.', f'无法启动沙箱：{problem}，详见日志。', LAYERS[:1])
         raise Refused(f'The sandbox could not be started: {problem}', f'无法启动沙箱：{problem}', LAYERS[:1])

@@ -56,9 +56,12 @@ def rules_by_number(policy, machine):
     return found
 
 
-def decide(policy, machine, number, arguments=(0,) * 6):
-    """What the policy answers to one call: 'allow' or an errno. The plain meaning of the file, which tests hold the compiled code to."""
-    rules = rules_by_number(policy, machine).get(number)
+def decide(policy, numbered, number, arguments=(0,) * 6):
+    """What the policy answers to one call: 'allow' or an errno. The plain meaning of the file, which tests hold the compiled code to.
+
+    `numbered` is rules_by_number of the machine.
+    """
+    rules = numbered.get(number)
     if rules is None:
         return errno.ENOSYS if number > policy['newestKnownSyscall'] else policy['defaultErrnoRet']
     for rule in rules:
