@@ -47,7 +47,12 @@ module.exports = {
       from: { path: '^infra/' },
       to: { path: '^services/' },
     },
-    { name: 'no-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true, pathNot: '^(virtual:|~icons/)' } },
+    {
+      name: 'no-unresolvable',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true, pathNot: '^(virtual:|~icons/)' },
+    },
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
