@@ -18,7 +18,7 @@ export const ArtifactRef = z.object({
 });
 
 /** Strict JSON cells: whatever JSON cannot hold exactly is a string with all its digits. */
-export const TableDisplay = z.object({
+const TableDisplay = z.object({
   columns: z.array(z.object({ name: z.string(), type: z.string() })),
   rows: z.array(z.array(z.union([z.string(), z.number(), z.boolean(), z.null()]))),
   totalRows: z.int(),

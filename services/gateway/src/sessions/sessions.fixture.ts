@@ -40,8 +40,8 @@ export interface LogWorld {
   close(): Promise<void>;
 }
 
-export function callerOf(tenantId: string, userId: string | null = null): Caller {
-  return { tenantId, userId, role: 'owner', keyId: null, actor: userId ? `user:${userId}` : 'system', locale: 'en' };
+function callerOf(tenantId: string): Caller {
+  return { tenantId, userId: null, role: 'owner', keyId: null, actor: 'system', locale: 'en' };
 }
 
 export async function logWorld(): Promise<LogWorld> {

@@ -8,7 +8,7 @@ const AgentId = z.string().refine((id) => isId('agt', id), { error: 'not an agen
 const FileId = z.string().refine((id) => isId('file', id), { error: 'not a file id' });
 
 /** Longest message in characters; about 100 pages. What does not fit into the model's window is told when its turn starts. */
-export const MAX_MESSAGE_CHARACTERS = 200_000;
+const MAX_MESSAGE_CHARACTERS = 200_000;
 const MAX_TITLE_CHARACTERS = 200;
 const title = z.string().trim().min(1).max(MAX_TITLE_CHARACTERS);
 

@@ -1,6 +1,6 @@
 import type { AppError } from '@moli/errors';
 import { inTraceOf, log, STEPS, span } from '@moli/telemetry';
-import { Inject, Injectable, Optional } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { newId } from '../ids.ts';
 import { Metrics } from '../metrics.ts';
 import type { ModelChoice } from '../models/models.service.ts';
@@ -19,9 +19,6 @@ import { TurnCut } from './turn-cut.ts';
 import type { TurnInput } from './turn-input.ts';
 import { turnProblem } from './turn-problem.ts';
 import { budgetTokens, systemOf, TurnSources, type TurnStart } from './turn-sources.ts';
-
-/** Provided to shorten the bounds in tests. */
-export const BOUNDS = Symbol('turn-bounds');
 
 /** One turn while it runs. */
 interface Turn {
@@ -57,27 +54,25 @@ interface StepAnswer {
  */
 @Injectable()
 export class TurnLoop {
-  readonly #bounds: TurnBounds;
+  /** Where a turn ends though the model would go on. */
+  bounds: TurnBounds = TURN_BOUNDS;
 
   constructor(
     @Inject(TurnSources) private readonly sources: TurnSources,
     @Inject(ToolsService) private readonly tools: ToolsService,
     @Inject(Metrics) private readonly metrics: Metrics,
-    @Optional() @Inject(BOUNDS) bounds?: TurnBounds,
-  ) {
-    this.#bounds = bounds ?? TURN_BOUNDS;
-  }
+  ) {}
 
   /** Runs a turn to its end. Aborting `cut` (reason: a TurnCut) ends it early. Never throws. */
   async run(input: TurnInput, writer: LogWriter, cut: AbortController): Promise<void> {
-    const { wallSeconds } = this.#bounds;
+    const { wallSeconds } = this.bounds;
     const timer = setTimeout(() => cut.abort(tookTooLong(wallSeconds)), wallSeconds * 1000);
     const turn: Turn = {
       input,
       writer,
       ids: { turnId: input.turnId, messageId: input.answerId },
       signal: AbortSignal.any([cut.signal, writer.refused]),
-      meter: new TurnMeter(this.#bounds),
+      meter: new TurnMeter(this.bounds),
       startedAt: Date.now(),
       announced: false,
       firstTokenSeen: false,

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import type { SessionEvent } from '../sessions/event.schema.ts';
 import { Lease } from './lease.ts';
+import { TurnLoop } from './turn-loop.ts';
 import { isTurnEnd, type TurnWorld, textOf, turnWorld } from './turns.fixture.ts';
 
 /** Written over more than a second, in pieces of one character. */
@@ -35,6 +36,12 @@ beforeAll(async () => {
     {
       user: 'broken',
       reply: ({ messages }) => ({ steps: [{ call: { name: 'calculate', arguments: `{"expr ${messages.length}` } }] }),
+    },
+    {
+      user: 'many steps',
+      reply: ({ messages }) => ({
+        steps: [{ text: 'Next. ' }, { call: { name: 'calculate', arguments: { expression: `1+${messages.length}` } } }],
+      }),
     },
     { user: 'cut', reply: { steps: [{ text: 'Half a sentence' }, { cut: true }] } },
     { user: 'run', tool: false, reply: { steps: [{ call: { name: 'run_python', arguments: { code: 'print(1)' } } }] } },
@@ -120,6 +127,23 @@ describe('a turn', () => {
     expect(ofType(events, 'tool.result')).toHaveLength(results);
     const next = await turn(sessionId, 'hello', events.at(-1)?.seq);
     expect(next.at(-1)?.type).toBe('turn.completed');
+  });
+
+  test.each([
+    ['steps', 'many steps', { steps: 2 }],
+    ['wall_time', 'hang until the bound', { wallSeconds: 0.3 }],
+    ['tokens', 'many steps', { tokens: 10 }],
+  ])('the bound of %s ends a turn with its text and a reason', async (bound, text, changed) => {
+    const loop = world.gateway.app.get(TurnLoop);
+    const usual = loop.bounds;
+    loop.bounds = { ...usual, ...changed };
+    const events = await turn(await world.newSession(), text).finally(() => {
+      loop.bounds = usual;
+    });
+    const { problem } = ofType(events, 'turn.failed')[0]?.data ?? {};
+    expect(problem).toMatchObject({ code: 'turn_limit', bound, detail: { zh: expect.stringContaining('继续') } });
+    expect(ofType(events, 'message.completed')[0]?.data).toMatchObject({ status: 'failed', text: textOf(events) });
+    expect(textOf(events)).not.toBe('');
   });
 
   test('a cut answer keeps its text, fails with a sentence, and can be continued', async () => {
