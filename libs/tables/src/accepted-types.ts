@@ -100,8 +100,8 @@ export function checkUpload(file: { readonly name: string; readonly bytes: numbe
 
 export function emptyFile(name: string): AppError {
   return new AppError('empty_file', {
-    zh: `文件“${name}”是空的（0 字节）。请检查导出是否完成，然后重新上传。`,
-    en: `The file “${name}” is empty (0 bytes). Check that its export finished and upload it again.`,
+    zh: `文件“${name}”没有内容（0 字节或只有空白）。请检查导出是否完成，然后重新上传。`,
+    en: `The file “${name}” has no content (0 bytes or only blanks). Check that its export finished and upload it again.`,
   });
 }
 

@@ -51,7 +51,7 @@ function measure(
   const [width, count] = [...counts].reduce((a, b) => (b[1] > a[1] ? b : a), [1, 0]);
   return {
     width,
-    steadiness: widths.length === 0 ? 0 : count / widths.length,
+    steadiness: widths.length === 0 ? 1 : count / widths.length,
     firstAgrees: widths[0] === width,
     records: widths.length,
   };

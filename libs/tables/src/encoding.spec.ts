@@ -53,6 +53,11 @@ describe('encoding', () => {
     });
   });
 
+  it('knows the escapes of ISO-2022-JP', async () => {
+    const found = await read(Buffer.from('\x1b$BF|IU\x1b(B,a\n1,2\n'));
+    expect(found).toEqual({ name: 'iso-2022-jp', text: '日付,a\n1,2\n', notes: [] });
+  });
+
   it('calls plain ASCII UTF-8', async () => {
     expect(await read(Buffer.from('a,b\n1,2\n'))).toMatchObject({ name: 'utf-8', notes: [] });
   });

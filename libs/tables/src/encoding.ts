@@ -27,6 +27,9 @@ export async function detectEncoding(source: ByteSource): Promise<Encoding | nul
   const unmarked = wideWithoutMark(head);
   if (unmarked) return { name: unmarked, bom: false, notes: [encodingWithoutMark(unmarked)] };
   if (hasBinary(head)) return null;
+  // Japanese of mail and mainframes: ASCII bytes with escapes that switch tables on and off.
+  if (isAscii(head) && head.includes('\x1b$B') && head.includes('\x1b('))
+    return { name: 'iso-2022-jp', bom: false, notes: [] };
   const scan = await scanBytes(source);
   const found = byScan(scan, head.subarray(0, 3).equals(UTF8_MARK));
   return scan.nul ? { ...found, notes: [...found.notes, nulBytes()] } : found;
