@@ -12,7 +12,7 @@ export function localeOf(env: Readonly<Record<string, string | undefined>>): Loc
   return name.toLowerCase().startsWith('zh') ? 'zh' : 'en';
 }
 
-export const locale: Locale = localeOf(process.env);
+const locale: Locale = localeOf(process.env);
 
 export function inWords(text: Text): string {
   return text[locale];

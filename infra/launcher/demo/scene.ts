@@ -3,7 +3,7 @@ import type { Text } from '../words.ts';
 import { ApiClient, type SessionEvent } from './client.ts';
 import { salesCsv } from './sales-data.ts';
 
-export const QUESTION = '分析最近三个月的销售趋势，画一张折线图';
+const QUESTION = '分析最近三个月的销售趋势，画一张折线图';
 const FILE = 'sales_data.csv';
 // The scene takes seconds; a machine that is busy may take its time, a turn that hangs may not.
 const SCENE_TIMEOUT_MS = 120_000;

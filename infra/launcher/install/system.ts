@@ -97,7 +97,7 @@ async function aptInstall(packages: readonly string[], note: (line: string) => v
   await runCommand('apt-get', ['install', '-y', '--no-install-recommends', ...packages], { env, note, failure });
 }
 
-export function onPath(program: string): boolean {
+function onPath(program: string): boolean {
   const folders = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/sbin'];
   return folders.some((folder) => {
     try {
