@@ -34,7 +34,8 @@ export function readChunk(frame: unknown): Chunk {
     reasoning: firstText(delta.reasoning_content, delta.reasoning) || thought,
     calls: readCalls(delta),
     finish: typeof choice.finish_reason === 'string' && choice.finish_reason !== '' ? choice.finish_reason : undefined,
-    usage: readUsage(root.usage) ?? readUsage(record(root.x_groq).usage),
+    // Moonshot has it in the choice, Groq in a field of its own.
+    usage: readUsage(root.usage) ?? readUsage(choice.usage) ?? readUsage(record(root.x_groq).usage),
     whole,
   };
 }
@@ -46,11 +47,15 @@ export function readErrorFrame(
   const root = record(frame);
   const error = root.error;
   if (typeof error === 'string' && error !== '') return { message: error, type: '', status: undefined };
-  if (error && typeof error === 'object') return describe(record(error));
+  if (error && typeof error === 'object') {
+    const said = describe(record(error));
+    // Some relays carry an empty error object beside a good answer.
+    return said.status === undefined && said.type === '' && said.message === '{}' && root.choices ? undefined : said;
+  }
   if (root.choices !== undefined) return undefined;
   if (
     root.object === 'error' ||
-    (typeof root.message === 'string' && (root.code !== undefined || root.type === 'error'))
+    (typeof root.message === 'string' && root.message !== '' && (root.code !== undefined || root.type === 'error'))
   ) {
     return describe(root);
   }

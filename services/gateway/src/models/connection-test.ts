@@ -38,7 +38,7 @@ export async function testConnection(
   } catch (thrown) {
     return { ok: false, problem: problemFor(thrown, locale) };
   }
-  const options = { maxTokens: 1024, ...(signal ? { signal } : {}) };
+  const options = { maxTokens: 2048, ...(signal ? { signal } : {}) };
   try {
     const answer = await provider.chat(
       [{ role: 'user', content: 'This is a connection test. Call the tool report_ready with the word "ready".' }],

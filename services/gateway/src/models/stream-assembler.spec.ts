@@ -368,6 +368,17 @@ describe('the end', () => {
     ).toMatchObject({ usage: wanted });
   });
 
+  test('usage inside of the choice counts, an empty error beside an answer does not', () => {
+    const last = {
+      choices: [{ index: 0, delta: {}, finish_reason: 'stop', usage: { prompt_tokens: 5, completion_tokens: 2 } }],
+      error: {},
+    };
+    expect(assemble([content('a'), last])).toMatchObject({
+      fault: undefined,
+      end: { usage: { promptTokens: 5, completionTokens: 2 } },
+    });
+  });
+
   test.each([
     ['nothing at all', [delta({}, 'stop')], /empty answer/],
     ['white space alone', [content(' \n'), delta({}, 'stop')], /empty answer/],

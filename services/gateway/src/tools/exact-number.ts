@@ -20,7 +20,7 @@ const FACTORIAL_MAX = 1_000n;
 
 export const ZERO: Value = { n: 0n, d: 1n };
 export const ofInteger = (n: bigint): Value => ({ n, d: 1n });
-export const isExact = (value: Value): value is Fraction => 'n' in value;
+const isExact = (value: Value): value is Fraction => 'n' in value;
 
 export function fraction(n: bigint, d: bigint): Value {
   if (d === 0n) throw new CalculationFault('division by zero');

@@ -11,7 +11,7 @@ export const OpenAiTools = z
   )
   .meta({ id: 'OpenAiTools' });
 
-export const ToolArtifact = z.object({
+const ToolArtifact = z.object({
   id: z.string(),
   name: z.string(),
   mimeType: z.string(),
