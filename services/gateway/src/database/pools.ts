@@ -28,6 +28,10 @@ export function makePool({ url, name, max, searchPath = 'public' }: PoolOptions)
     keepAlive: true,
     options: `-c search_path=${searchPath}`,
   });
+  // The pool listens to idle connections only: one that breaks between two statements of a transaction would end the process. Its next statement fails.
+  pool.on('connect', (client) =>
+    client.on('error', (error) => log.warn('a database connection broke', { pool: name, error })),
+  );
   pool.on('error', (error) => log.warn('an idle database connection broke', { pool: name, error }));
   return pool;
 }

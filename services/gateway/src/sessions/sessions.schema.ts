@@ -39,11 +39,15 @@ export const SessionChange = z
   .refine((change) => change.title !== undefined || change.agentId !== undefined, { error: 'nothing to change' })
   .meta({ id: 'SessionChange' });
 
+/** Links that cannot carry a header name the tenant in the query; the authentication reads it. */
+const tenant = z.string().max(100).optional();
+
 /** Search looks into titles and the text of messages. */
 export const SessionQuery = z.strictObject({
   q: z.string().trim().max(200).optional(),
   cursor: z.string().max(200).optional(),
   limit: z.coerce.number().int().min(1).max(100).default(30),
+  tenant,
 });
 
 const locale = z.enum(['zh', 'en']);
@@ -78,8 +82,9 @@ export const Nothing = z.strictObject({}).optional();
 export const EventQuery = z.strictObject({
   after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0),
   limit: z.coerce.number().int().min(1).max(1000).default(500),
+  tenant,
 });
-export const ExportQuery = z.strictObject({ format: z.enum(['md', 'json']).default('md') });
+export const ExportQuery = z.strictObject({ format: z.enum(['md', 'json']).default('md'), tenant });
 
 const ToolView = z.object({
   callId: z.string(),

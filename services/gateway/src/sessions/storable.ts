@@ -1,5 +1,10 @@
+import { exactDigits, parseExact } from '../models/exact-json.ts';
+
 /** What Postgres' jsonb refuses: the NUL character and half a surrogate pair. One such event would fail the flush of every session. */
 const SUSPECT = /\\u0000|\\ud[89a-f]/i;
+
+/** What may be a number with more digits than a double holds. */
+const LONG_NUMBER = /\d{16}|\d[.\d]{16}|\d[eE][+-]?\d{2}/;
 
 /** Text that can be stored: NUL and lone surrogates become U+FFFD. */
 export function storableText(text: string): string {
@@ -8,6 +13,8 @@ export function storableText(text: string): string {
 }
 
 function deepClean(value: unknown): unknown {
+  const digits = exactDigits(value);
+  if (digits !== undefined) return digits;
   if (typeof value === 'string') return storableText(value);
   if (Array.isArray(value)) return value.map(deepClean);
   if (value !== null && typeof value === 'object') {
@@ -16,11 +23,14 @@ function deepClean(value: unknown): unknown {
   return value;
 }
 
-/** A value as the log keeps it: what JSON holds, every string storable. */
+/**
+ * A value as the log keeps it: what JSON holds, every string storable. A number that readers would round (an order id above 2^53) becomes a string with
+ * all its digits.
+ */
 export function storableData(value: object): Record<string, unknown> {
   const text = JSON.stringify(value);
-  const plain: unknown = JSON.parse(text);
-  return (SUSPECT.test(text) ? deepClean(plain) : plain) as Record<string, unknown>;
+  const plain = parseExact(text);
+  return (SUSPECT.test(text) || LONG_NUMBER.test(text) ? deepClean(plain) : plain) as Record<string, unknown>;
 }
 
 /**

@@ -20,6 +20,7 @@ export class RunEvents {
   readonly #ids: EventIds;
   readonly #callId: string;
   #runId = '';
+  #closed = false;
 
   constructor(writer: LogWriter, ids: EventIds, callId: string) {
     this.#writer = writer;
@@ -27,12 +28,19 @@ export class RunEvents {
     this.#callId = callId;
   }
 
+  /** A run that reacts too late to its cancellation writes nothing into a turn that is over. */
+  close(): void {
+    this.#closed = true;
+  }
+
   queued(runId: string): void {
+    if (this.#closed) return;
     this.#runId = runId;
     this.#writer.append('run.queued', { callId: this.#callId, runId }, this.#ids);
   }
 
   entry(entry: RunStreamEntry): void {
+    if (this.#closed) return;
     const place = { callId: this.#callId, runId: this.#runId };
     if (entry.type === 'stage') this.#writer.append('run.started', { ...place, stage: entry.stage }, this.#ids);
     else if (entry.type === 'output')

@@ -36,7 +36,9 @@ interface Step {
 
 interface Draft {
   readonly messageId: string;
-  question: string;
+  text: string;
+  /** Names of the files that came with the message. */
+  readonly files: readonly string[];
   answerId: string | undefined;
   steps: Step[];
 }
@@ -49,8 +51,8 @@ export function exchangesOf(events: Iterable<SessionEvent>): Exchange[] {
   for (const event of events) {
     if (event.type === 'message.created') {
       if (event.data.role !== 'user') continue;
-      const { messageId, text: question } = event.data;
-      const draft: Draft = { messageId, question, answerId: undefined, steps: [] };
+      const { messageId, text, files } = event.data;
+      const draft: Draft = { messageId, text, files: files.map(({ name }) => name), answerId: undefined, steps: [] };
       drafts.push(draft);
       byTurn.set(event.turnId ?? '', draft);
       byMessage.set(messageId, draft);
@@ -63,7 +65,16 @@ export function exchangesOf(events: Iterable<SessionEvent>): Exchange[] {
       if (draft && draft.answerId === event.messageId) addToAnswer(draft, event);
     }
   }
-  return drafts.map(({ messageId, question, steps }) => ({ messageId, question, units: steps.flatMap(unitsOf) }));
+  return drafts.map(({ messageId, text, files, steps }) => ({
+    messageId,
+    question: questionOf(text, files),
+    units: steps.flatMap(unitsOf),
+  }));
+}
+
+/** What the person wrote, and which files came with it; they are described in the system message. */
+function questionOf(text: string, files: readonly string[]): string {
+  return [text.trim() === '' ? '' : text, files.length > 0 ? `[${files.join(', ')}]` : ''].filter(Boolean).join('\n\n');
 }
 
 function startAnswer(
@@ -83,7 +94,7 @@ function editMessage({ messageId, text }: { messageId: string; text: string }, b
   const draft = byMessage.get(messageId);
   if (!draft) return;
   if (draft.answerId !== messageId) {
-    draft.question = text;
+    draft.text = text;
     return;
   }
   // A hand edit is one text: calls stay before it, without the words that led to them.

@@ -249,7 +249,7 @@ export class TurnLoop {
         onRunEntry: (entry) => run.entry(entry),
       }),
     );
-    const result = await withGrace(calling, signal);
+    const result = await withGrace(calling, signal).finally(() => run.close());
     const name = this.tools.nameOf(call.name);
     announce(result.arguments ?? { raw: call.arguments.slice(0, 2_000) }, name);
     await span(STEPS.result, { 'moli.tool': name }, () =>
