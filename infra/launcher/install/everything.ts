@@ -1,6 +1,6 @@
 import { buildServices } from './build.ts';
 import { installPackages } from './packages.ts';
-import { installPython } from './python.ts';
+import { beginPython } from './python.ts';
 import { installSystemPackages, REQUIREMENTS, type Requirement } from './system.ts';
 
 export interface Installed {
@@ -11,8 +11,8 @@ export interface Installed {
 /** Whatever is missing to start Moli from this checkout. A second call needs no network and a fraction of a second. */
 export async function installEverything(options: { yes: boolean; also?: readonly Requirement[] }): Promise<Installed> {
   await installSystemPackages([...REQUIREMENTS, ...(options.also ?? [])], options.yes);
+  const pythonReady = beginPython();
   await installPackages();
-  const python = await installPython();
   await buildServices();
-  return { python };
+  return { python: await pythonReady() };
 }
