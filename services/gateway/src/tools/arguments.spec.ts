@@ -142,6 +142,13 @@ test('big integers keep their digits', () => {
   expect(JSON.stringify(argumentsOf('{"id": "9007199254740993"}', tool))).toBe('{"id":9007199254740993}');
 });
 
+test('digits that a plain parser has lost already are not made up', () => {
+  const lost = JSON.parse('{"text": 9007199254740993, "more": 9007199254740993}');
+  expect(issuesOf(lost)).toEqual([{ path: '/text', message: expect.stringContaining('send it as text') }]);
+  expect(argumentsOf('{"text": 9007199254740993}')).toMatchObject({ text: '9007199254740993' });
+  expect(argumentsOf(JSON.parse('{"text": "a", "more": 9007199254740993}'))).toMatchObject({ text: 'a' });
+});
+
 test('malformed calls are repaired or refused, never let through wrong', () => {
   let seed = 7;
   const random = (n: number) => {

@@ -32,6 +32,10 @@ export function checkArguments(
   const read = readArgumentsText(raw, tool.codeArgument);
   if ('fault' in read) return { issues: [{ path: '', message: read.fault }] };
   const schema = tool.parameters as Schema;
+  const lossy = typeof raw === 'string' ? undefined : pathOfLossy(read.value, schema);
+  if (lossy !== undefined) {
+    return { issues: [{ path: lossy, message: 'is a whole number too large to arrive exactly: send it as text' }] };
+  }
   const value = repairObject(read.value, schema);
   const nul = pathOfNul(value);
   if (nul !== undefined) return { issues: [{ path: nul, message: 'must not contain a NUL character' }] };
@@ -129,6 +133,16 @@ function pathOfNul(value: unknown, path = ''): string | undefined {
     if (found !== undefined) return found;
   }
   return undefined;
+}
+
+/** An object that a plain JSON parser made has lost digits above 2^53: no one can say which number was meant. */
+function pathOfLossy(given: Arguments, { properties = {} }: Schema): string | undefined {
+  const lossy = (value: unknown): boolean =>
+    typeof value === 'number'
+      ? Number.isInteger(value) && !Number.isSafeInteger(value)
+      : value !== null && typeof value === 'object' && Object.values(value).some(lossy);
+  const key = Object.keys(properties).find((name) => Object.hasOwn(given, name) && lossy(given[name]));
+  return key === undefined ? undefined : `/${pointer(key)}`;
 }
 
 const pointer = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');
