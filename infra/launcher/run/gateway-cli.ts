@@ -10,7 +10,7 @@ type Env = Readonly<Record<string, string>>;
 export function gatewayCommand<T>(env: Env, args: readonly string[]): Promise<T> {
   const main = join(ROOT, 'services/gateway/dist/main.js');
   return new Promise((resolve, reject) => {
-    execFile(process.execPath, ['--enable-source-maps', main, ...args], { env }, (error, stdout, stderr) => {
+    execFile(process.execPath, [main, ...args], { env }, (error, stdout, stderr) => {
       if (!error) return resolve(JSON.parse(stdout) as T);
       const said = stderr.trim() || error.message;
       // The gateway's exit code 2: wrong usage, explained in the language of the terminal.

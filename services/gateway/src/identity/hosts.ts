@@ -5,7 +5,7 @@ import type { GatewayConfig } from '../config.ts';
 
 /** `[::1]:8000` and `127.0.0.1:8000` without port and brackets. */
 function hostname(host: string): string {
-  return host.startsWith('[') ? host.slice(1, host.indexOf(']')) : host.replace(/:\d+$/, '');
+  return /^\[([^\]]+)\](:\d+)?$/.exec(host)?.[1] ?? host.replace(/:\d+$/, '');
 }
 
 /**
