@@ -107,7 +107,7 @@ class Generations:
             return None
         if not self.current:
             return self.retry_at
-        if self.current.level == 'core':
+        if self.current.level != self.options['preload']:
             return max(self.retry_at, self.current.started + CORE_SECONDS)
         if self.current.worn:
             return self.retry_at

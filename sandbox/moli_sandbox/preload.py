@@ -8,7 +8,7 @@ import warnings
 SHIMS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'shims')
 CORE = 'numpy pandas matplotlib matplotlib.pyplot matplotlib.pylab scipy openpyxl xlsxwriter xlrd'.split()
 # Loaded by the second zygote, which takes over when it is ready: the first one need not wait for them.
-MORE = 'seaborn sklearn.linear_model sklearn.ensemble sklearn.cluster statsmodels.api plotly.express docx jieba'.split()
+MORE = 'seaborn sklearn.linear_model plotly.express docx'.split()
 
 
 def load(level):
