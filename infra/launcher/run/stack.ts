@@ -182,8 +182,8 @@ function executorService({ folder, python, settings }: StackOptions, secrets: Se
       ...pick(settings, (name) => /^MOLI_(SANDBOX_|EXECUTOR_|OTLP_|LOG_LEVEL$)/.test(name)),
       [MARK]: folder.dir,
       NODE_ENV: 'production',
-      // A young generation of 1 MiB: a flood of output is then collected as it passes instead of growing the heap.
-      NODE_OPTIONS: '--max-semi-space-size=1',
+      // Small generations (MiB; results of 8 MiB a run at most): a flood of output is collected as it passes instead of growing the heap.
+      NODE_OPTIONS: `--max-semi-space-size=2 --max-old-space-size=${96 + 8 * Number(settings.MOLI_SANDBOX_SLOTS ?? 4)}`,
       MOLI_EXECUTOR_PORT: String(ports.executor),
       MOLI_REDIS_URL: redisUrl(secrets, ports),
       MOLI_SANDBOX_PYTHON: python,

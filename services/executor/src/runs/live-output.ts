@@ -10,8 +10,8 @@ const FIRST_WAIT_MS = 3;
 const COALESCE_MS = 12;
 /** Text of one entry, in UTF-16 units; what is larger goes out at once. */
 const PIECE_LENGTH = 32 * 1024;
-/** Sent and not yet confirmed; beyond it the sandbox waits. */
-const IN_FLIGHT_LENGTH = 256 * 1024;
+/** Sent and not yet confirmed; beyond it the sandbox waits. Little, so that text dies young and a flood leaves no old garbage. */
+const IN_FLIGHT_LENGTH = 32 * 1024;
 
 /** What a run does on its way to its stream: in order, output joined to pieces, in bounded memory. */
 export class LiveOutput {

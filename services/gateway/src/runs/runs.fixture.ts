@@ -46,7 +46,7 @@ export async function startExecutor(redisUrl: string, env: Record<string, string
       MOLI_SANDBOX_SLOTS: '2',
       MOLI_LOG_LEVEL: 'warn',
       // As the launcher starts it.
-      NODE_OPTIONS: '--max-semi-space-size=1',
+      NODE_OPTIONS: '--max-semi-space-size=2 --max-old-space-size=128',
       ...env,
     },
     stdio: ['ignore', 'inherit', 'pipe'],
