@@ -1,3 +1,4 @@
+import { until } from '@moli/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TestGateway, TestTenant } from '../gateway.fixture.ts';
 import { startExecutor, startRunsGateway, type TestExecutor } from '../runs/runs.fixture.ts';
@@ -103,6 +104,26 @@ test('a program that fails is a failed call with HTTP 200, explained', async () 
   expect(result.json).toMatchObject({ success: false, verdict: 'user_error' });
   const { text } = await gateway.ask('/metrics');
   expect(text).toMatch(/moli_tool_calls_total\{tool="run_python",outcome="failed"\} [1-9]/);
+});
+
+test('a caller that leaves ends its run', async () => {
+  const leave = new AbortController();
+  const left = fetch(`${gateway.url}/tools/run_python/execute?sessionId=${sessionId}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${tenant.keys.member}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ code: 'print("left alone")\nwhile True: pass' }),
+    signal: leave.signal,
+  });
+  const newest = async () =>
+    (await gateway.ask(`/v1/runs?sessionId=${sessionId}`, { key: tenant.keys.member })).json.items[0];
+  const before = (await newest()).runId;
+  await until(async () => (await newest()).runId !== before, { what: 'the run began' });
+  leave.abort();
+  await expect(left).rejects.toThrow();
+  const { runId } = await newest();
+  const verdict = async () => (await gateway.ask(`/v1/runs/${runId}`, { key: tenant.keys.member })).json.verdict;
+  await until(async () => (await verdict()) !== undefined, { what: 'the run ended', timeoutMs: 20_000 });
+  expect(await verdict()).toBe('cancelled');
 });
 
 test('bare code and the other name do the same', async () => {
