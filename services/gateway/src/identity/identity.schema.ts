@@ -28,7 +28,6 @@ export const SetPassword = z
 
 export const User = z.object({ id: UserId, email: z.string(), name: z.string() }).meta({ id: 'User' });
 export const SignedInUser = z.object({ user: User }).meta({ id: 'SignedInUser' });
-export const AuthSession = z.object({ user: User, expiresAt: z.string() }).nullable();
 
 const tenant = z.object({ id: z.string(), name: z.string() });
 export const Me = z
