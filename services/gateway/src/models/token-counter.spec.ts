@@ -51,6 +51,18 @@ test('an unknown model is bounded from above until its server has counted', asyn
   expect((await counter.measure(messages, [])).tokens).toBeGreaterThanOrEqual(Math.round(exact * 1.1));
 });
 
+test('a known tokenizer stays exact while its server agrees', async () => {
+  const messages = [user('word '.repeat(300))];
+  const counter = new TokenCounter('gpt-4o');
+  const { tokens } = await counter.measure(messages, []);
+  await counter.learn(messages, [], tokens);
+  expect(await counter.measure(messages, [])).toMatchObject({ kind: 'exact', tokens });
+  await counter.learn(messages, [], tokens * 1.2);
+  const calibrated = await counter.measure(messages, []);
+  expect(calibrated.kind).toBe('calibrated');
+  expect(calibrated.tokens).toBeGreaterThan(tokens * 1.2);
+});
+
 test('a count that no tokenizer explains is not learnt', async () => {
   const messages = [user('word '.repeat(200))];
   const counter = new TokenCounter('some-new-model');

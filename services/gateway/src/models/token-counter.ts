@@ -31,6 +31,8 @@ const UNKNOWN_FACTOR = 1.35;
 /** Ratios kept for calibration, and what is added to the highest of them. */
 const RATIOS = 20;
 const CALIBRATION_MARGIN = 1.03;
+/** Difference to a server's count up to which a count is called exact: frames of messages vary by a token or two. */
+const EXACT_WITHIN = 0.01;
 
 let encoding: Promise<Encoding> | undefined;
 /** The vocabulary takes about 76 MB and 0.2 s: loaded when something is first counted. */
@@ -51,14 +53,19 @@ export class TokenCounter {
     this.#factor = this.#exact ? 1 : (FACTORS.find(({ pattern }) => pattern.test(model))?.factor ?? UNKNOWN_FACTOR);
   }
 
+  /** A known tokenizer counts exactly until its server says otherwise: behind one name may stand another template. */
   get kind(): CountKind {
-    if (this.#exact) return 'exact';
+    if (this.#exact && this.#ratios.every((ratio) => Math.abs(ratio - 1) < EXACT_WITHIN)) return 'exact';
     return this.#ratios.length > 0 ? 'calibrated' : 'bound';
+  }
+
+  get #ratio(): number {
+    return this.kind === 'calibrated' ? Math.max(...this.#ratios) * CALIBRATION_MARGIN : this.#factor;
   }
 
   async measure(messages: readonly ModelMessage[], tools: readonly ModelTool[]): Promise<TokenMeasure> {
     const { countTokens } = await loadEncoding();
-    const ratio = this.#ratios.length > 0 ? Math.max(...this.#ratios) * CALIBRATION_MARGIN : this.#factor;
+    const ratio = this.#ratio;
     const scaled = (raw: number): number => Math.ceil(raw * ratio);
     const perMessage = messages.map((message) => scaled(this.#ofMessage(message, countTokens)));
     const toolTokens = scaled(this.#ofTools(tools, countTokens));
@@ -69,7 +76,7 @@ export class TokenCounter {
 
   /** Takes the server's own count of a request. Ratios that no tokenizer explains (a server that counts otherwise) are left out. */
   async learn(messages: readonly ModelMessage[], tools: readonly ModelTool[], promptTokens: number): Promise<void> {
-    if (this.#exact || promptTokens <= 0) return;
+    if (promptTokens <= 0) return;
     const { countTokens } = await loadEncoding();
     const raw = messages.reduce(
       (sum, m) => sum + this.#ofMessage(m, countTokens),
