@@ -3232,6 +3232,7 @@ export interface operations {
                 q?: string;
                 cursor?: string;
                 limit?: number;
+                tenant?: string;
             };
             header?: never;
             path?: never;
@@ -3421,6 +3422,7 @@ export interface operations {
             query?: {
                 after?: number;
                 limit?: number;
+                tenant?: string;
             };
             header?: never;
             path: {
@@ -3451,6 +3453,7 @@ export interface operations {
         parameters: {
             query?: {
                 format?: "md" | "json";
+                tenant?: string;
             };
             header?: never;
             path: {
