@@ -47,8 +47,8 @@ export interface ArtifactHead {
  * the run and comes out of `Runner.run`.
  */
 export interface RunSink {
-  /** The input files are in place and user code begins. */
-  started(): void;
+  /** The input files are in place, which took `stageMs`, and user code begins. */
+  started(stageMs: number): void;
   output(stream: 'stdout' | 'stderr', bytes: Uint8Array): Promise<void> | void;
   /** `body` delivers exactly `head.bytes` bytes and must be read before the promise settles. */
   display(head: DisplayHead, body: AsyncIterable<Uint8Array> | null): Promise<void>;

@@ -100,7 +100,8 @@ export class RunExecution implements RunSink {
     return outcome;
   }
 
-  started(): void {
+  started(stageMs: number): void {
+    this.#spans.enter('stage', Date.now() - stageMs);
     this.#spans.enter('execute');
     this.#live.add({ type: 'stage', stage: 'running' });
   }

@@ -5,9 +5,10 @@ import { type Span, trace } from '@opentelemetry/api';
 export class StageSpans {
   #current: Span | null = null;
 
-  enter(stage: keyof typeof RUN_STAGES): void {
-    this.#current?.end();
-    this.#current = trace.getTracer('moli').startSpan(RUN_STAGES[stage]);
+  /** `at` in epoch milliseconds: when the stage really began, if that is earlier than now. */
+  enter(stage: keyof typeof RUN_STAGES, at: number = Date.now()): void {
+    this.#current?.end(at);
+    this.#current = trace.getTracer('moli').startSpan(RUN_STAGES[stage], { startTime: at });
   }
 
   end(): void {

@@ -114,7 +114,7 @@ export async function runInSlot(
     const result = await receive(reader, sink, (started) => {
       startedAt = performance.now();
       stageMs = started.stageMs;
-      sink.started();
+      sink.started(stageMs);
     });
     return { result, claimMs: Math.max(0, (startedAt ?? performance.now()) - connectedAt - stageMs) };
   } catch (error) {
