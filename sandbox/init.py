@@ -61,7 +61,11 @@ class Generation:
             environment = {**ENVIRONMENT, 'PYTHONHASHSEED': str(random.SystemRandom().randrange(1, 1 << 32))}
             arguments = {**options, 'retire': retire_read, 'report': report_write, 'preload': level}
             # -P: no folder of a run is ever on the path; -s: no packages of a user.
-            os.execve(options['python'], [options['python'], '-P', '-s', '/opt/moli/zygote.py', json.dumps(arguments)], environment)
+            try:
+                os.execve(options['python'], [options['python'], '-P', '-s', '/opt/moli/zygote.py', json.dumps(arguments)], environment)
+            except OSError as error:
+                report.report('zygote-failed', reason=str(error))
+            os._exit(1)
         os.close(retire_read)
         os.close(report_write)
 

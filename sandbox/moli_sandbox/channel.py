@@ -8,9 +8,12 @@ import os
 import struct
 
 NONCE_BYTES = 16
-HEADER = struct.Struct(f'<{NONCE_BYTES}sIc')
-# Largest message; a picture has to fit.
-MAX_MESSAGE = 40 << 20
+# Nonce, kind, bytes of JSON, bytes of a picture or page.
+HEADER = struct.Struct(f'<{NONCE_BYTES}scII')
+# JSON of a display has to fit into one frame; parsed, JSON takes many times its length.
+MAX_TEXT = 1_000_000
+MAX_RESULT = 1 << 18
+MAX_DATA = 24 << 20
 
 
 class Sender:
@@ -21,19 +24,19 @@ class Sender:
         self.nonce = nonce
 
     def send(self, kind, value, data=b''):
-        """Sends one message: JSON and, after a zero byte, raw bytes. Raises OSError when the channel is gone."""
-        text = json.dumps(value, ensure_ascii=True, allow_nan=False).encode()
-        body = text + b'\0' + data if data else text
-        rest = memoryview(HEADER.pack(self.nonce, len(body), kind.encode()) + body)
-        while rest:
-            rest = rest[os.write(self.descriptor, rest[:1 << 16]):]
+        """Sends one message: JSON and raw bytes. Raises OSError when the channel is gone."""
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False).encode('utf-8', 'backslashreplace')
+        for part in (HEADER.pack(self.nonce, kind.encode(), len(text), len(data)) + text, data):
+            rest = memoryview(part)
+            while rest:
+                rest = rest[os.write(self.descriptor, rest[:1 << 16]):]
         if kind == 'P':
             # Taken: what is printed from here on comes after it.
             os.read(self.descriptor, 1)
 
 
 class ResultReader:
-    """The monitor's end: cuts bytes into (kind, payload). After anything that is no message, it takes nothing more."""
+    """The monitor's end: cuts bytes into (kind, text, data). After anything that is no message, it takes nothing more."""
 
     def __init__(self, nonce):
         self.nonce = nonce
@@ -42,19 +45,22 @@ class ResultReader:
         self.total = 0
 
     def feed(self, data):
+        """The messages that these bytes complete."""
         self.total += len(data)
         if self.broken:
             return []
         self.buffer += data
         messages = []
         while len(self.buffer) >= HEADER.size:
-            nonce, length, kind = HEADER.unpack_from(self.buffer)
-            if nonce != self.nonce or length > MAX_MESSAGE:
+            nonce, kind, text, extra = HEADER.unpack_from(self.buffer)
+            if nonce != self.nonce or text > (MAX_TEXT if kind == b'P' else MAX_RESULT) or extra > MAX_DATA:
                 self.broken = True
                 self.buffer.clear()
                 break
-            if len(self.buffer) < HEADER.size + length:
+            end = HEADER.size + text + extra
+            if len(self.buffer) < end:
                 break
-            messages.append((kind.decode('latin-1'), bytes(self.buffer[HEADER.size:HEADER.size + length])))
-            del self.buffer[:HEADER.size + length]
+            middle = HEADER.size + text
+            messages.append((kind.decode('latin-1'), bytes(self.buffer[HEADER.size:middle]), bytes(memoryview(self.buffer)[middle:end])))
+            del self.buffer[:end]
         return messages

@@ -171,11 +171,16 @@ class Presenter:
 
     def send_document(self, data, kind, suffix, text):
         """HTML or SVG, kept apart from text: it is shown only where it can't do harm."""
-        if len(data) > MAX_HTML_BYTES:
-            self.send({'mimeType': 'text/plain', 'text': f'{text}\n[{kind}: {len(data):,} bytes, more than the {MAX_HTML_BYTES:,} that are shown]'})
+        cap = self.cap(MAX_HTML_BYTES)
+        if len(data) > cap:
+            self.send({'mimeType': 'text/plain', 'text': f'{text}\n[{kind}: {len(data):,} bytes, more than the cap of {cap:,} bytes]'})
             return True
         self.send({'mimeType': kind, 'name': self.fresh_name('display', suffix), 'text': text}, data)
         return True
+
+    def cap(self, most):
+        """Bytes that one picture or page may have."""
+        return min(most, int(self.limits['displayBytes']))
 
     def fresh_name(self, stem, suffix):
         """display-1.html, …: a name that no file of the work folder has."""

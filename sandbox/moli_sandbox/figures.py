@@ -183,8 +183,9 @@ def send_image(data, kind, suffix, name=None):
     """Sends the bytes of a picture with its size; True when it was sent."""
     from .display import MAX_IMAGE_BYTES
 
-    if len(data) > MAX_IMAGE_BYTES:
-        _presenter.send({'mimeType': 'text/plain', 'text': f'[{kind}: {len(data):,} bytes, more than the cap of {MAX_IMAGE_BYTES:,} bytes]'})
+    cap = _presenter.cap(MAX_IMAGE_BYTES)
+    if len(data) > cap:
+        _presenter.send({'mimeType': 'text/plain', 'text': f'[{kind}: {len(data):,} bytes, more than the cap of {cap:,} bytes]'})
         return True
     value = {'mimeType': kind, 'name': name or _presenter.fresh_name('figure', suffix)}
     if kind == 'image/png' and len(data) > 24:

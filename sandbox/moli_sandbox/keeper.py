@@ -6,6 +6,7 @@ import select
 import shutil
 import signal
 import socket
+import stat
 import sys
 import tempfile
 import time
@@ -95,6 +96,10 @@ class Keeper:
 
     def start(self):
         """Makes the socket, the cgroup trees and the box."""
+        if not os.access(self.options.python, os.X_OK) or not os.path.isfile(os.path.join(environment_of(self.options.python), 'pyvenv.cfg')):
+            raise Refused(
+                f'{self.options.python} is not the interpreter of a Python environment. Make one with: /usr/bin/python3 sandbox/install.py',
+                f'{self.options.python} 不是 Python 环境的解释器。请先执行：/usr/bin/python3 sandbox/install.py', LAYERS[:1])
         state = self.options.state
         if state is None:
             state = self.probe_folder = tempfile.mkdtemp(prefix='moli-probe-')
@@ -142,7 +147,7 @@ class Keeper:
         try:
             kernel.set_parent_death_signal(signal.SIGKILL)
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
-            environment = os.path.dirname(os.path.dirname(os.path.abspath(self.options.python)))
+            environment = environment_of(self.options.python)
             program = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
             as_root = os.geteuid() == 0
             if as_root:
@@ -277,10 +282,13 @@ class Keeper:
             shutil.rmtree(self.probe_folder, ignore_errors=True)
 
 
+def environment_of(python):
+    """Folder of the environment that an interpreter belongs to."""
+    return os.path.dirname(os.path.dirname(os.path.abspath(python)))
+
+
 def is_pipe(descriptor):
     """A pipe or socket: its closing says that the parent is gone. A terminal or /dev/null says nothing."""
-    import stat
-
     try:
         mode = os.fstat(descriptor).st_mode
     except OSError:

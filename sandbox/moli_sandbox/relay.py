@@ -134,14 +134,14 @@ class Relay:
             if output.flooded:
                 self.reason = self.reason or 'output_limit'
         else:
-            for kind, payload in self.channel.feed(data):
-                self.take_message(kind, payload)
+            for message in self.channel.feed(data):
+                self.take_message(*message)
             if self.channel.broken:
                 # Nobody will answer on it any more, so nobody may wait for an answer.
                 self.slot.results.shutdown(socket.SHUT_WR)
         return True
 
-    def take_message(self, kind, payload):
+    def take_message(self, kind, text, data):
         """A message of the program: hostile, checked field by field."""
         if self.result is not None:
             return
@@ -149,11 +149,11 @@ class Relay:
             # What was printed before the display comes before it.
             self.drain_now(self.slot.stdout, self.stdout)
             self.drain_now(self.slot.stderr, self.stderr)
-            self.show(payload)
+            self.show(text, data)
             self.acknowledge()
         elif kind == 'R':
             try:
-                value = json.loads(payload)
+                value = json.loads(text)
             except (ValueError, RecursionError):
                 value = None
             self.result = value if isinstance(value, dict) else {}
@@ -165,11 +165,10 @@ class Relay:
         except OSError:
             pass
 
-    def show(self, payload):
-        """A display: JSON, a zero byte, then the bytes of an image if it has one."""
-        text, _, data = payload.partition(b'\0')
+    def show(self, text, data):
+        """A display: JSON, and the bytes of a picture or page if it has one."""
         self.displays += 1
-        self.display_bytes += len(payload)
+        self.display_bytes += len(text) + len(data)
         if self.displays > MAX_DISPLAYS or self.display_bytes > self.limits['displayBytes']:
             if not any(item['name'] == 'display' for item in self.skipped):
                 cap = f'more than {MAX_DISPLAYS}' if self.displays > MAX_DISPLAYS else f'more than {self.limits["displayBytes"]} bytes'
@@ -183,6 +182,8 @@ class Relay:
             if data:
                 clean['bytes'] = len(data)
             frames = wire.json_frame('P', clean)
+            if len(frames) > wire.MAX_PAYLOAD:
+                return
         except (ValueError, AttributeError, RecursionError):
             return
         self.send(frames)

@@ -118,7 +118,7 @@ class Protocol(BoxCase):
         result = self.run_code(
             'import gc, struct, os\nfrom moli_sandbox import channel\n'
             'sender = next(o for o in gc.get_objects() if isinstance(o, channel.Sender))\n'
-            'def raw(kind, body): os.write(3, channel.HEADER.pack(sender.nonce, len(body), kind) + body)\n'
+            'def raw(kind, body): os.write(3, channel.HEADER.pack(sender.nonce, kind, len(body), 0) + body); kind == b"P" and os.read(3, 1)\n'
             'for body in (b"{", b"[]", b"1", b"[" * 60000, b\'{"mimeType": 5}\', b\'{"mimeType": "a", "width": "x", "table": []}\', b\'{"mimeType": "text/plain", "text": NaN}\', b"\\xff\\xfe"): raw(b"P", body)\n'
             'raw(b"Z", b"")\n'
             'raw(b"R", b\'{"exitCode": "x", "error": {"name": 5, "line": "a", "explanation": 7}, "kind": []}\')')
@@ -130,7 +130,7 @@ class Protocol(BoxCase):
         self.assert_ok(result)
         self.assertEqual(len(result.displays), 100)
         self.assertIn('100', result.end['skipped'][0]['reason'])
-        result = self.run_code('from IPython.display import HTML\nfor i in range(5): display(HTML("x" * 1000))', limits={'displayBytes': 2500})
+        result = self.run_code('from IPython.display import HTML\nfor i in range(5): display(HTML("x" * 1000))', limits={'displayBytes': 2700})
         self.assertEqual(len(result.displays), 2)
 
     def test_five_megabytes_of_code(self):

@@ -44,10 +44,14 @@ class Frames(unittest.TestCase):
         sender.send('R', {'exitCode': 0})
         data = os.read(read, 65536)
         reader = channel.ResultReader(nonce)
-        self.assertEqual([message for byte in data for message in reader.feed(bytes([byte]))], [('R', b'{"exitCode": 0}')])
+        self.assertEqual([message for byte in data for message in reader.feed(bytes([byte]))], [('R', b'{"exitCode": 0}', b'')])
         self.assertEqual(reader.feed(b'stray' * 20), [])
         self.assertTrue(reader.broken)
         self.assertEqual(reader.feed(data), [])
+        for kind, text, extra in ((b'R', channel.MAX_RESULT + 1, 0), (b'P', channel.MAX_TEXT + 1, 0), (b'P', 1, channel.MAX_DATA + 1)):
+            reader = channel.ResultReader(nonce)
+            reader.feed(channel.HEADER.pack(nonce, kind, text, extra))
+            self.assertTrue(reader.broken)
         os.close(read)
         os.close(write)
 
