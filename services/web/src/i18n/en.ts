@@ -97,6 +97,7 @@ export const en: typeof zh = {
     editAnswer: 'Edit answer',
     edited: 'edited',
     sendAgain: 'Send again',
+    queued: 'Received; answered after the one before',
     notSent: 'Not sent',
     backToDraft: 'Back to the message field',
     stopped: 'You stopped this answer. What had arrived is kept.',
@@ -126,6 +127,7 @@ export const en: typeof zh = {
   upload: {
     add: 'Add files',
     list: 'Attachments',
+    pictures: 'pictures',
     notAdded: 'Not added.',
     noExtension: 'no ending',
     detecting: '{size} · reading encoding and columns',

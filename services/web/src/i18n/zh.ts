@@ -88,6 +88,7 @@ export const zh = {
     editAnswer: '编辑回答',
     edited: '已编辑',
     sendAgain: '重新发送',
+    queued: '已收到，上一轮结束后回答',
     notSent: '没有发出去',
     backToDraft: '放回输入框',
     stopped: '你停止了这次回答，已经生成的部分保留着。',
@@ -117,6 +118,7 @@ export const zh = {
   upload: {
     add: '添加文件',
     list: '附件',
+    pictures: '图片',
     notAdded: '没有添加。',
     noExtension: '没有扩展名的文件',
     detecting: '{size} · 正在识别编码和列',

@@ -74,6 +74,7 @@ describe('countDragged', () => {
     });
   });
   it('lists the kinds once', () => {
-    expect(acceptedKinds(limits)).toBe('CSV, XLSX, PNG');
+    expect(acceptedKinds(limits, 'en', 'pictures')).toBe('CSV, XLSX, or pictures');
+    expect(acceptedKinds(limits, 'zh', '图片')).toBe('CSV、XLSX或图片');
   });
 });

@@ -53,10 +53,14 @@ export function checkContent(name: string, head: Uint8Array): UploadRefusal | nu
   return found ? { reason: 'content', found: found.kind } : null;
 }
 
-/** Kinds as people name them: "CSV, XLSX, JSON". */
-export function acceptedKinds(limits: UploadLimits): string {
-  const kinds = limits.types.map((type) => normalised(type.extension).slice(1).toUpperCase());
-  return [...new Set(kinds)].join(', ');
+/** Kinds as people name them, all pictures as one: "CSV, XLSX, JSON and pictures". */
+export function acceptedKinds(limits: UploadLimits, language: string, pictures: string): string {
+  const isPicture = (type: UploadLimits['types'][number]) => type.mimeTypes.some((mime) => mime.startsWith('image/'));
+  const kinds = limits.types
+    .filter((type) => !isPicture(type))
+    .map((type) => normalised(type.extension).slice(1).toUpperCase());
+  const names = [...new Set(kinds), ...(limits.types.some(isPicture) ? [pictures] : [])];
+  return new Intl.ListFormat(language, { type: 'disjunction' }).format(names);
 }
 
 /** How many of the dragged files will be taken, by kind. Before the drop only types are known, and often not even those. */

@@ -73,7 +73,7 @@ export const useUploads = defineStore('uploads', () => {
 
   function sentence(refusal: UploadRefusal): string {
     const limits = useAccount().settings?.upload;
-    const kinds = limits ? acceptedKinds(limits) : '';
+    const kinds = limits ? acceptedKinds(limits, locale.value, t('upload.pictures')) : '';
     switch (refusal.reason) {
       case 'type':
         return t('upload.refusedType', { extension: refusal.extension || t('upload.noExtension'), kinds });
