@@ -49,7 +49,10 @@ test('a CSV goes in, words and a chart come out', async () => {
 
   expect(events.at(-1)?.type).toBe('turn.completed');
   expect(events.map((event) => event.seq)).toEqual(events.map((_, at) => at + 1));
-  expect(ofType(events, 'tool.call')[0]?.data).toMatchObject({ name: 'run_python' });
+  const call = ofType(events, 'tool.call')[0]?.data as { name: string; arguments: { code: string } };
+  expect(call.name).toBe('run_python');
+  // The columns are those that the description of the file names.
+  expect(call.arguments.code).toContain('date_column = "日期"\nvalue_column = "销售额"');
   const result = ofType(events, 'tool.result')[0]?.data as {
     ok: boolean;
     content: string;

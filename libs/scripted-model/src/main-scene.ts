@@ -1,4 +1,4 @@
-import { describedColumns, tableFile } from './described-file.ts';
+import { type TableFile, tableFile } from './described-file.ts';
 import { type ChatRequest, lastUserText, type Reply, type Script, textOf } from './script.ts';
 
 type Locale = 'zh' | 'en';
@@ -13,14 +13,13 @@ const CODE = { piece: 24, delayMs: 6 };
  */
 export const mainScene: Script = [
   { tool: true, reply: answerWithFigures },
-  {
-    tool: false,
-    reply: (request) => (tableFile(request) && offersRunPython(request) ? analyse(request) : sayWhatThisIs(request)),
-  },
+  { tool: false, reply: analyse },
 ];
 
 function analyse(request: ChatRequest): Reply {
   const locale = localeOf(request);
+  const file = tableFile(request);
+  if (!file || !offersRunPython(request)) return sayWhatThisIs(locale);
   const intro = {
     zh: '好的，我先读取数据，按日期汇总最近三个月的销售额，再画出折线图。\n\n',
     en: 'I will read the data, add up the last three months by date, and draw a line chart.\n\n',
@@ -28,14 +27,12 @@ function analyse(request: ChatRequest): Reply {
   return {
     steps: [
       { text: intro[locale], ...WORDS },
-      { call: { name: 'run_python', arguments: { code: program(request, locale) } }, ...CODE },
+      { call: { name: 'run_python', arguments: { code: program(file, locale) } }, ...CODE },
     ],
   };
 }
 
-function program(request: ChatRequest, locale: Locale): string {
-  const file = tableFile(request) as { name: string; encoding?: string };
-  const columns = describedColumns(request, file.name);
+function program(file: TableFile, locale: Locale): string {
   const name = JSON.stringify(file.name);
   const read = /\.xlsx?$/i.test(file.name)
     ? `pd.read_excel(${name})`
@@ -48,8 +45,8 @@ function program(request: ChatRequest, locale: Locale): string {
 import matplotlib.pyplot as plt
 
 df = ${read}
-date_column = ${columns.date ? JSON.stringify(columns.date) : FIND_DATE}
-value_column = ${columns.value ? JSON.stringify(columns.value) : FIND_VALUE}
+date_column = ${file.dateColumn ? JSON.stringify(file.dateColumn) : FIND_DATE}
+value_column = ${file.valueColumn ? JSON.stringify(file.valueColumn) : FIND_VALUE}
 
 df["_date"] = pd.to_datetime(df[date_column], errors="coerce")
 df["_value"] = pd.to_numeric(df[value_column].astype(str).str.replace(r"[^0-9.\\-]", "", regex=True), errors="coerce")
@@ -114,12 +111,12 @@ function withoutFigures(result: string, locale: Locale): string {
     : `The program printed no monthly figures, so I can draw no conclusion. It answered:\n\n\`\`\`\n${seen}\n\`\`\`\n`;
 }
 
-function sayWhatThisIs(request: ChatRequest): Reply {
+function sayWhatThisIs(locale: Locale): Reply {
   const text = {
     zh: '我是演示模型，回答是预先写好的，不会真正思考。请上传一个带日期和金额的 CSV 或 Excel 文件，再问我「分析最近三个月的销售趋势，画一张折线图」。要得到真正的回答，请在设置里配置一个模型。\n',
     en: 'I am a demo model: my answers are scripted and nothing is thought. Upload a CSV or Excel file with dates and amounts and ask me to analyse the last three months. For real answers, configure a model in the settings.\n',
   };
-  return { steps: [{ text: text[localeOf(request)], ...WORDS }] };
+  return { steps: [{ text: text[locale], ...WORDS }] };
 }
 
 function offersRunPython(request: ChatRequest): boolean {

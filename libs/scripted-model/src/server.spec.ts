@@ -107,10 +107,13 @@ test('the main scene reads the file that the request names, and quotes what its 
   const messages = [
     {
       role: 'system',
-      content:
-        'Files:\n- "销售 数据.csv": CSV, encoding gb18030, columns: `日期` (date), `地区` (string), `销售额` (number)',
+      content: [
+        '文件 "old.csv", csv, 1 KB, 编码 utf-8',
+        '文件 "销售 \\"数据\\".csv", csv, 12 KB, 编码 big5 (Python: big5hkscs), 分隔符 ","',
+        '900 行 × 3 列："日期" 日期, "地区" 文本, "数量" 整数, "销售额" 数值',
+      ].join('\n'),
     },
-    { role: 'user', content: '分析最近三个月的销售趋势，画一张折线图' },
+    { role: 'user', content: '分析最近三个月的销售趋势，画一张折线图\n\n[销售 "数据".csv]' },
   ];
   const first = await chunks(await ask('', { messages, tools }));
   const code = JSON.parse(
@@ -119,8 +122,8 @@ test('the main scene reads the file that the request names, and quotes what its 
       .map((call) => call.function.arguments)
       .join(''),
   ).code;
-  expect(code).toContain('pd.read_csv("销售 数据.csv"');
-  expect(code).toContain('encoding="gb18030"');
+  expect(code).toContain('pd.read_csv("销售 \\"数据\\".csv"');
+  expect(code).toContain('encoding="big5hkscs"');
   expect(code).toContain('date_column = "日期"');
   expect(code).toContain('value_column = "销售额"');
   const result = { role: 'tool', tool_call_id: 'x', content: '2026-01  100.00\n2026-02  150.00\n合计  250.00' };
