@@ -125,8 +125,14 @@ describe('the process', () => {
     const { child, ended, output } = start([]);
     await expect.poll(output, { timeout: 30_000 }).toContain('the gateway listens');
     const port = Number(/"port":(\d+)/.exec(output())?.[1]);
-    const kept = await fetch(`http://127.0.0.1:${port}/livez`);
-    expect(kept.status).toBe(200);
+    const { key } = JSON.parse((await command('key', 'create')).stdout);
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const session = await fetch(`http://127.0.0.1:${port}/v1/sessions`, { method: 'POST', headers, body: '{}' });
+    const { id } = (await session.json()) as { id: string };
+    const stream = await fetch(`http://127.0.0.1:${port}/v1/sessions/${id}/events?after=0`, { headers });
+    expect(stream.headers.get('content-type')).toContain('text/event-stream');
+    const socket = new WebSocket(`ws://127.0.0.1:${port}/v1/ws`);
+    await new Promise((resolve) => socket.addEventListener('open', resolve));
     child.kill('SIGTERM');
     expect(await ended).toMatchObject({ code: 0 });
     expect(output()).not.toMatch(/"level":"error"/);

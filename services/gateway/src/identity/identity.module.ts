@@ -4,6 +4,7 @@ import type { GatewayConfig } from '../config.ts';
 import { AUTH_POOL, CONFIG } from '../tokens.ts';
 import { Attempts } from './attempts.ts';
 import { Authenticator } from './authenticator.ts';
+import { IdentitySweep } from './identity.sweep.ts';
 import { IdentityAudit } from './identity-audit.ts';
 import { Invalidations } from './invalidation.ts';
 import { KeyLookup } from './key-lookup.ts';
@@ -28,6 +29,7 @@ const providers = [
   Attempts,
   Authenticator,
   IdentityAudit,
+  IdentitySweep,
   Invalidations,
   KeyLookup,
   KeysService,

@@ -93,6 +93,13 @@ export class UsersStore {
     return Number(result.numAffectedRows ?? 0);
   }
 
+  /** Removes sessions and one-time tokens that ended before `now`; Better Auth itself only stops accepting them. Answers how many. */
+  async deleteExpired(now: Date): Promise<number> {
+    const sessions = await sql`delete from auth."session" where "expiresAt" < ${now}`.execute(this.db);
+    const tokens = await sql`delete from auth."verification" where "expiresAt" < ${now}`.execute(this.db);
+    return Number(sessions.numAffectedRows ?? 0) + Number(tokens.numAffectedRows ?? 0);
+  }
+
   async #passwordHash(userId: string): Promise<string | null> {
     const { rows } = await sql<{ password: string | null }>`
       select password from auth."account" where "userId" = ${userId} and "providerId" = 'credential'`.execute(this.db);
