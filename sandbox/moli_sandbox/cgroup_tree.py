@@ -1,6 +1,5 @@
 """The launcher's side of cgroups: finds the trees that it may write to, makes a group a run, removes it after the run (v1 and v2)."""
 import array
-import errno
 import json
 import os
 import signal
@@ -127,11 +126,14 @@ def remove_group(path):
                     os.kill(int(pid), signal.SIGKILL)
                 except (ProcessLookupError, PermissionError):
                     pass
+    except FileNotFoundError:
+        pass
+    try:
         os.rmdir(path)
     except FileNotFoundError:
         return True
-    except OSError as error:
-        return error.errno == errno.ENOENT
+    except OSError:
+        return False
     return True
 
 

@@ -45,7 +45,7 @@ class Keeper:
         self.options = options
         self.box = None
         self.boxfd = None
-        self.socket_path = None
+        self.socket_path = self.socket_inode = None
         self.trees = None
         self.reports = b''
         self.ended = False
@@ -99,7 +99,7 @@ class Keeper:
         if not os.access(self.options.python, os.X_OK) or not os.path.isfile(os.path.join(environment_of(self.options.python), 'pyvenv.cfg')):
             raise Refused(
                 f'{self.options.python} is not the interpreter of a Python environment. Make one with: /usr/bin/python3 sandbox/install.py',
-                f'{self.options.python} 不是 Python 环境的解释器。请先执行：/usr/bin/python3 sandbox/install.py', LAYERS[:1])
+                f'{self.options.python} 不是 Python 环境的解释器。请先执行：/usr/bin/python3 sandbox/install.py', ['python'])
         state = self.options.state
         if state is None:
             state = self.probe_folder = tempfile.mkdtemp(prefix='moli-probe-')
@@ -140,6 +140,7 @@ class Keeper:
         finally:
             os.umask(mask)
         listener.listen(128)
+        self.socket_inode = os.stat(self.socket_path).st_ino
         return listener
 
     def become_launcher(self, listener, requests, report):
@@ -268,16 +269,21 @@ class Keeper:
             pass
         self.box = None
 
+    def remove_socket(self):
+        """Unless another box has put its own in the same place meanwhile."""
+        try:
+            if self.socket_inode == os.stat(self.socket_path).st_ino:
+                os.unlink(self.socket_path)
+        except (FileNotFoundError, TypeError):
+            pass
+
     def end(self):
         """Ends the box and takes away what is on the host: socket, cgroups, probe folder."""
         self.kill_box()
         if self.trees:
             self.groups.close()
             self.trees.remove()
-        try:
-            os.unlink(self.socket_path)
-        except (FileNotFoundError, TypeError):
-            pass
+        self.remove_socket()
         if self.probe_folder:
             shutil.rmtree(self.probe_folder, ignore_errors=True)
 
