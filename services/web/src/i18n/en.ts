@@ -25,6 +25,8 @@ export const en: typeof zh = {
   },
   frame: {
     skip: 'Skip to the content',
+    outdated: 'The server has a newer version. This page needs to be loaded again.',
+    reload: 'Reload',
     navigation: 'Navigation',
     openNavigation: 'Open navigation',
     closeNavigation: 'Close navigation',

@@ -20,7 +20,14 @@ export const zh = {
     unknownTitle: '操作没有完成',
     unknown: '服务器返回了状态 {status}，没有说明原因。请重试；若仍失败，请联系管理员。',
   },
-  frame: { skip: '跳到内容', navigation: '导航', openNavigation: '打开导航', closeNavigation: '关闭导航' },
+  frame: {
+    skip: '跳到内容',
+    outdated: '服务器上有新版本，这个页面需要重新载入。',
+    reload: '重新载入',
+    navigation: '导航',
+    openNavigation: '打开导航',
+    closeNavigation: '关闭导航',
+  },
   signIn: {
     title: '登录',
     join: '加入“{team}”',

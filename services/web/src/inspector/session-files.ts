@@ -32,7 +32,9 @@ export const useSessionFiles = defineStore('session-files', () => {
   async function loadReruns(sessionId: string): Promise<void> {
     const { items } = await listRuns(sessionId);
     const found: Record<string, string[]> = {};
-    for (const { runId, rerunOf } of items.toReversed()) if (rerunOf) (found[rerunOf] ??= []).push(runId);
+    for (const { runId, rerunOf } of items.toReversed()) {
+      if (rerunOf) found[rerunOf] = [...(found[rerunOf] ?? []), runId];
+    }
     Object.assign(reruns.value, found);
   }
 

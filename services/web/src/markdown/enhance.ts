@@ -7,10 +7,15 @@ export function enhance(root: HTMLElement): void {
     addCopyButton(fence);
     const code = fence.querySelector('code');
     const language = code?.dataset.lang;
-    if (code && language) whenIdle(() => void colour(code, language));
+    if (code && language) whenIdle(() => colour(code, language).catch(stayPlain));
   }
   const formulas = [...root.querySelectorAll<HTMLElement>('.math:not([data-ready])')];
-  if (formulas.length > 0) void drawFormulas(formulas);
+  if (formulas.length > 0) drawFormulas(formulas).catch(stayPlain);
+}
+
+/** Code without colours and formulas as text can be read as well. */
+function stayPlain(error: unknown): void {
+  console.warn('an addition to the text could not be loaded', error);
 }
 
 function addCopyButton(fence: HTMLElement): void {

@@ -54,8 +54,8 @@ export function createSessionLog(sessionId: string, onEvent: (event: SessionEven
 
   function receive(event: SessionEvent): void {
     const result = fold(state, event);
-    if (result === 'gap') return refill();
-    if (result === 'duplicate') return;
+    if (result === 'gap') refill();
+    if (result !== 'applied') return;
     if (event.type === 'message.created' && event.data.clientMessageId) {
       const mine = event.data.clientMessageId;
       pending.value = pending.value.filter((message) => message.clientMessageId !== mine);
