@@ -1,5 +1,4 @@
 import { Controller, Get, Header, Inject, Res } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
 import type { Redis } from 'ioredis';
 import { registry } from '../metrics.ts';
 import type { Runner } from '../runner/runner.ts';
@@ -26,7 +25,7 @@ export class HealthController {
 
   /** Each dependency by name; 503 while one is missing. */
   @Get('readyz')
-  async readyz(@Res({ passthrough: true }) reply: FastifyReply): Promise<Record<string, unknown>> {
+  async readyz(@Res({ passthrough: true }) reply: { status(code: number): unknown }): Promise<Record<string, unknown>> {
     const redis = await Promise.race([
       this.#redis.ping().then(
         () => true,

@@ -49,7 +49,10 @@ describe('output as text', () => {
     const decoder = new LosslessDecoder();
     expect(decoder.push(Buffer.from([0x41, 0xf0, 0x9f, 0x93]))).toBe('A');
     expect(decoder.push(Buffer.from([0x88]))).toBe('📈');
+    expect(decoder.exact).toBe(true);
     expect(decoder.push(Buffer.from([0xe9, 0x94]))).toBe('');
+    // The stream may end here, and what waits is no text.
+    expect(decoder.exact).toBe(false);
     expect(decoder.push(Buffer.from('A'))).toBe('\\xe9\\x94A');
   });
 });

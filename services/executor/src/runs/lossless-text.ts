@@ -42,9 +42,9 @@ export class LosslessDecoder {
   #tail: Buffer = Buffer.alloc(0);
   #exact = true;
 
-  /** False once a byte had to be escaped. */
+  /** False once a byte had to be escaped, or while one waits for the rest of its character. */
   get exact(): boolean {
-    return this.#exact;
+    return this.#exact && this.#tail.byteLength === 0;
   }
 
   push(piece: Uint8Array): string {

@@ -16,6 +16,16 @@ export const artifactPrefix = (tenantId: string, runId: string): string => `${te
 export const artifactKey = (tenantId: string, runId: string, id: string): string =>
   `${artifactPrefix(tenantId, runId)}${id}`;
 
+const ofSettledRuns = (tx: TenantTx, sessionId: string) =>
+  tx
+    .selectFrom('artifacts')
+    .innerJoin('runs', (join) =>
+      join.onRef('runs.id', '=', 'artifacts.run_id').onRef('runs.tenant_id', '=', 'artifacts.tenant_id'),
+    )
+    .selectAll('artifacts')
+    .where('artifacts.session_id', '=', sessionId)
+    .where('runs.verdict', 'is not', null);
+
 /**
  * The `artifacts` table. Rows appear when their upload links are given out, so that what a run shows can be opened while it still runs; those that
  * the outcome does not name are removed when the run is settled.
@@ -54,44 +64,15 @@ export class ArtifactsStore {
     return row && asRow(row);
   }
 
-  async forRun(tx: TenantTx, runId: string): Promise<ArtifactRow[]> {
-    const rows = await tx
-      .selectFrom('artifacts')
-      .selectAll()
-      .where('run_id', '=', runId)
-      .orderBy('created_at')
-      .execute();
-    return rows.map(asRow);
-  }
-
   /** Of a session's settled runs, oldest first. */
   async forSession(tx: TenantTx, sessionId: string): Promise<ArtifactRow[]> {
-    const rows = await tx
-      .selectFrom('artifacts')
-      .innerJoin('runs', (join) =>
-        join.onRef('runs.id', '=', 'artifacts.run_id').onRef('runs.tenant_id', '=', 'artifacts.tenant_id'),
-      )
-      .selectAll('artifacts')
-      .where('artifacts.session_id', '=', sessionId)
-      .where('runs.verdict', 'is not', null)
-      .orderBy('artifacts.created_at')
-      .orderBy('artifacts.id')
-      .execute();
+    const rows = await ofSettledRuns(tx, sessionId).orderBy('artifacts.created_at').orderBy('artifacts.id').execute();
     return rows.map(asRow);
   }
 
-  /**
-   * Files that settled runs of a session left in their work folders, newest first; figures that were only shown are not files.
-   */
+  /** Files that settled runs of a session left in their work folders, newest first; figures that were only shown are not files. */
   async filesOfSession(tx: TenantTx, sessionId: string, limit: number): Promise<ArtifactRow[]> {
-    const rows = await tx
-      .selectFrom('artifacts')
-      .innerJoin('runs', (join) =>
-        join.onRef('runs.id', '=', 'artifacts.run_id').onRef('runs.tenant_id', '=', 'artifacts.tenant_id'),
-      )
-      .selectAll('artifacts')
-      .where('artifacts.session_id', '=', sessionId)
-      .where('runs.verdict', 'is not', null)
+    const rows = await ofSettledRuns(tx, sessionId)
       .where(
         sql<boolean>`not (runs.outcome->'artifacts') @> jsonb_build_array(jsonb_build_object('id', artifacts.id, 'shown', true))`,
       )

@@ -78,7 +78,7 @@ export class RunsController {
     await sendEntries(
       reply,
       (signal) => this.streams.entries(id, resumeAfter(request), signal),
-      async () => this.runs.present(tenantId, await this.runs.follow(tenantId, id, () => {})),
+      async () => this.runs.present(tenantId, await this.runs.ended(tenantId, id)),
     );
   }
 

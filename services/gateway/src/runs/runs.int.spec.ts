@@ -424,6 +424,25 @@ describe('runs of a session', () => {
     expect(elsewhere.json.stdout).not.toContain('note.txt');
   });
 
+  it('end with it, and their files go with it', async () => {
+    const sessionId = await newSession();
+    const made = await execute({ code: "open('made.txt', 'w').write('x')", sessionId });
+    const [artifact] = made.json.artifacts;
+    const link = new URL(artifact.url);
+    const fetchLink = () => fetch(new URL(link.pathname + link.search, gateway.url));
+    expect((await fetchLink()).status).toBe(200);
+    const list = await gateway.ask(`/v1/sessions/${sessionId}/files`, { key });
+    expect(list.json.artifacts).toMatchObject([{ id: artifact.id, name: 'made.txt', runId: made.json.runId }]);
+    const running = await start({ code: "print('on', flush=True)\nimport time\ntime.sleep(60)", sessionId });
+    await readEvents(running, { enough: (events) => events.some(({ event }) => event === 'stdout') });
+    expect((await gateway.ask(`/v1/sessions/${sessionId}`, { key, method: 'DELETE' })).status).toBe(204);
+    expect((await gateway.ask(`/v1/runs/${running}`, { key })).status).toBe(404);
+    expect((await gateway.ask(`/v1/artifacts/${artifact.id}/content`, { key })).status).toBe(404);
+    expect((await fetchLink()).status).not.toBe(200);
+    // Its sandbox is free again.
+    expect((await execute({ code: 'print(1)' })).json.stdout).toBe('1\n');
+  });
+
   it('do not find figures that were only shown', async () => {
     const sessionId = await newSession();
     await execute({ code: 'import matplotlib.pyplot as plt\nplt.plot([1]); plt.show()', sessionId });

@@ -1,4 +1,4 @@
-import { RunLimits, RunTable, Verdict } from '@moli/queue';
+import { RunArtifact, type RunLimits, RunOutcome, Verdict } from '@moli/queue';
 import { z } from 'zod';
 import { isId } from '../ids.ts';
 
@@ -57,68 +57,19 @@ export type ExecuteRequest = z.infer<typeof ExecuteRequest>;
 export const RunType = z.enum(['ok', 'error', 'timeout', 'memory', 'limit', 'cancelled', 'rejected', 'platform']);
 export type RunType = z.infer<typeof RunType>;
 
-const ResultArtifact = z.object({
-  id: z.string(),
-  name: z.string(),
-  mimeType: z.string(),
-  bytes: z.int(),
-  sha256: z.string(),
-  width: z.int().optional(),
-  height: z.int().optional(),
+const ResultArtifact = RunArtifact.omit({ shown: true }).extend({
   url: z.string().describe('Signed link, good for an hour'),
   base64: z.string().optional().describe('Content of images up to 256 KiB'),
 });
 
 /** How a run ended; the same for every program, whatever it did. */
-export const RunResult = z
-  .object({
-    runId: RunId,
-    state: z.literal('finished'),
-    success: z.boolean(),
-    verdict: Verdict,
-    type: RunType,
-    exitCode: z.int().nullable(),
-    signal: z.string().nullable(),
-    stdout: z.string(),
-    stderr: z.string(),
-    truncated: z.object({ stdout: z.boolean(), stderr: z.boolean() }),
-    raw: z
-      .object({ stdout: z.string().optional(), stderr: z.string().optional() })
-      .optional()
-      .describe('Exact bytes (base64) of a stream that is not UTF-8'),
-    display: z.array(
-      z.object({
-        mimeType: z.string(),
-        name: z.string().optional(),
-        text: z.string().optional(),
-        table: RunTable.optional(),
-        artifactId: z.string().optional(),
-      }),
-    ),
-    artifacts: z.array(ResultArtifact),
-    skipped: z.array(z.object({ name: z.string(), reason: z.string() })),
-    error: z
-      .object({
-        name: z.string(),
-        message: z.string(),
-        line: z.int().nullable(),
-        traceback: z.string(),
-        explanation: z.object({ zh: z.string(), en: z.string() }),
-      })
-      .nullable(),
-    limits: RunLimits,
-    usage: z.object({ wallMs: z.number(), cpuMs: z.number(), maxMemoryBytes: z.number(), outputBytes: z.number() }),
-    timings: z.object({
-      queueMs: z.number(),
-      claimMs: z.number(),
-      stageMs: z.number(),
-      runMs: z.number(),
-      collectMs: z.number(),
-    }),
-    runner: z.string(),
-    sandbox: z.string(),
-  })
-  .meta({ id: 'RunResult' });
+export const RunResult = RunOutcome.extend({
+  runId: RunId,
+  state: z.literal('finished'),
+  success: z.boolean(),
+  type: RunType,
+  artifacts: z.array(ResultArtifact),
+}).meta({ id: 'RunResult' });
 export type RunResult = z.infer<typeof RunResult>;
 
 /** A run that has no verdict yet. */

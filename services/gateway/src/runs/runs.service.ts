@@ -118,12 +118,17 @@ export class RunsService {
   /** Waits for the end and answers the result with links. Errors: `not_found`. */
   async result(caller: Caller, runId: string, signal?: AbortSignal): Promise<RunResult> {
     if (!this.watch.isOwn(runId)) await this.access.visible(caller, runId);
-    const found = await this.watch.outcomeOf(caller.tenantId, runId);
-    if (!found) throw runNotFound();
-    return toResult(this.objects, caller.tenantId, await orAborted(found.outcome, signal));
+    return this.present(caller.tenantId, await this.ended(caller.tenantId, runId, signal));
   }
 
-  /** An outcome with links, for readers of its events. */
+  /** The final, stored outcome, without what happened before it. An aborted signal ends the waiting, not the run. Errors: `not_found`. */
+  async ended(tenantId: string, runId: string, signal?: AbortSignal): Promise<RunOutcome> {
+    const found = await this.watch.outcomeOf(tenantId, runId);
+    if (!found) throw runNotFound();
+    return orAborted(found.outcome, signal);
+  }
+
+  /** An outcome with links. */
   async present(tenantId: string, outcome: RunOutcome): Promise<RunResult> {
     return toResult(this.objects, tenantId, outcome);
   }
@@ -137,7 +142,7 @@ export class RunsService {
         const row = await this.db.as(tenantId, (tx) => this.store.get(tx, runId));
         if (!row) return;
         await this.#stop(tenantId, row);
-        await this.follow(tenantId, runId, () => {}, signal).catch((error: unknown) =>
+        await this.ended(tenantId, runId, signal).catch((error: unknown) =>
           log.warn('a run of a deleted session has not ended yet', { tenant: tenantId, run: runId, error }),
         );
       }),
