@@ -13,6 +13,7 @@ import os
 import random
 import sys
 import tempfile
+import threading
 import types
 
 from . import display, failure, notebook, source, warnings_filter
@@ -124,6 +125,8 @@ def finish(result, presenter, sender, namespace):
         atexit._run_exitfuncs()
     except BaseException:  # noqa: BLE001 - an exit hook must not cost the result
         sys.excepthook(*sys.exc_info())
+    # What threads that are left say of their end is no news of the program's.
+    threading.excepthook = lambda _: None
     # Files that the program did not close are written out when their last owner goes.
     namespace.clear()
     try:

@@ -276,6 +276,17 @@ class Displays(BoxCase):
                 result = self.run_code(code, limits={'wallSeconds': 50, 'cpuSeconds': 50})
                 self.assertEqual((result.verdict, result.text), ('ok', text), f'{result.end} {result.stderr[-800:]}')
 
+    def test_a_program_that_replaces_what_tells_its_result(self):
+        for code in ('json.dumps = None', 'json.dumps = lambda *_, **__: b"{}"', 'json.dumps = functools.partial(json.dumps, default=str, indent=2)'):
+            result = self.run_code(f'import functools, json\n{code}\nprint(1)\n40 + 2')
+            self.assertEqual((result.verdict, result.text, [item['text'] for item in result.displays]), ('ok', '1\n', ['42']), result.stderr)
+            result = self.run_code(f'import functools, json\n{code}\nraise ValueError("real")')
+            self.assertEqual((result.verdict, result.error.get('message')), ('user_error', 'real'))
+
+    def test_threads_that_are_left_say_nothing_of_their_end(self):
+        result = self.run_code('import threading, os\ndef work():\n  while True: os.getcwd()\n[threading.Thread(target=work).start() for _ in range(4)]\nprint("end")')
+        self.assertEqual((result.verdict, result.text, result.stderr), ('ok', 'end\n', b''))
+
     def test_packages_work_behind_the_walls(self):
         for code in (
             'import pandas as pd\nd = pd.DataFrame({"a": [1, 2], "甲": ["x", "y"]})\nfor k in ("xlsx", "csv", "parquet", "feather", "json", "html"):\n  p = "t." + k\n  {"xlsx": d.to_excel, "csv": d.to_csv, "parquet": d.to_parquet, "feather": d.to_feather, "json": d.to_json, "html": d.to_html}[k](p)\n'
