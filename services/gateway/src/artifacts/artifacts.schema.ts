@@ -1,22 +1,16 @@
+import { RunArtifact } from '@moli/queue';
 import { z } from 'zod';
 import { isId } from '../ids.ts';
+
+/** A file that a run made, as the log, tools and runs tell of it. Its bytes are at `GET /v1/artifacts/{id}/content`. */
+export const ArtifactRef = RunArtifact.omit({ shown: true });
 
 export const ArtifactId = z.string().refine((id) => isId('art', id), { error: 'not an artifact id' });
 
 /** A file that a run made, as lists of a session show it. */
-export const SessionArtifact = z
-  .object({
-    id: ArtifactId,
-    name: z.string(),
-    mimeType: z.string(),
-    bytes: z.int(),
-    sha256: z.string(),
-    width: z.int().optional(),
-    height: z.int().optional(),
-    runId: z.string(),
-    createdAt: z.iso.datetime(),
-  })
-  .meta({ id: 'SessionArtifact' });
+export const SessionArtifact = ArtifactRef.extend({ runId: z.string(), createdAt: z.iso.datetime() }).meta({
+  id: 'SessionArtifact',
+});
 export type SessionArtifact = z.infer<typeof SessionArtifact>;
 
 export const ContentQuery = z.strictObject({ download: z.enum(['0', '1']).optional() });

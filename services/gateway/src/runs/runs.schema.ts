@@ -1,5 +1,6 @@
-import { RunArtifact, type RunLimits, RunOutcome, Verdict } from '@moli/queue';
+import { type RunLimits, RunOutcome, Verdict } from '@moli/queue';
 import { z } from 'zod';
+import { ArtifactRef } from '../artifacts/artifacts.schema.ts';
 import { isId } from '../ids.ts';
 
 const MIB = 1024 * 1024;
@@ -57,7 +58,7 @@ export type ExecuteRequest = z.infer<typeof ExecuteRequest>;
 export const RunType = z.enum(['ok', 'error', 'timeout', 'memory', 'limit', 'cancelled', 'rejected', 'platform']);
 export type RunType = z.infer<typeof RunType>;
 
-const ResultArtifact = RunArtifact.omit({ shown: true }).extend({
+const ResultArtifact = ArtifactRef.extend({
   url: z.string().describe('Signed link, good for an hour'),
   base64: z.string().optional().describe('Content of images up to 256 KiB'),
 });

@@ -1,4 +1,6 @@
+import { RunTable } from '@moli/queue';
 import { z } from 'zod';
+import { ArtifactRef } from '../artifacts/artifacts.schema.ts';
 
 /**
  * The session log: everything that happens in a session, in order. WebSocket, SSE, REST, export and the context builder are readers of it.
@@ -6,32 +8,13 @@ import { z } from 'zod';
  */
 const fileRef = z.object({ id: z.string(), name: z.string(), bytes: z.int(), mimeType: z.string() });
 
-/** A file that a run made. Its bytes are at `GET /v1/artifacts/{id}/content`. */
-export const ArtifactRef = z.object({
-  id: z.string(),
-  name: z.string(),
-  mimeType: z.string(),
-  bytes: z.int(),
-  sha256: z.string(),
-  width: z.int().optional(),
-  height: z.int().optional(),
-});
-
-/** Strict JSON cells: whatever JSON cannot hold exactly is a string with all its digits. */
-const TableDisplay = z.object({
-  columns: z.array(z.object({ name: z.string(), type: z.string() })),
-  rows: z.array(z.array(z.union([z.string(), z.number(), z.boolean(), z.null()]))),
-  totalRows: z.int(),
-  totalColumns: z.int(),
-});
-
 /** One thing that a program showed, in order: text, a table, or a reference to an artifact (image, HTML). */
 export const Display = z.object({
   mimeType: z.string(),
   /** Title of a figure or name of a value, when it has one. */
   name: z.string().optional(),
   text: z.string().optional(),
-  table: TableDisplay.optional(),
+  table: RunTable.optional(),
   artifact: ArtifactRef.optional(),
 });
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { ArtifactRef } from '../artifacts/artifacts.schema.ts';
 import { isId } from '../ids.ts';
-import { ArtifactRef, Display } from './event.schema.ts';
+import { Display } from './event.schema.ts';
 
 export const SessionId = z.string().refine((id) => isId('ses', id), { error: 'not a session id' });
 export const MessageId = z.string().refine((id) => isId('msg', id), { error: 'not a message id' });

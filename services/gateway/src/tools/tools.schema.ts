@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ArtifactRef } from '../artifacts/artifacts.schema.ts';
 
 export const ToolName = z.string().min(1).max(64);
 
@@ -10,16 +11,6 @@ export const OpenAiTools = z
     }),
   )
   .meta({ id: 'OpenAiTools' });
-
-const ToolArtifact = z.object({
-  id: z.string(),
-  name: z.string(),
-  mimeType: z.string(),
-  bytes: z.int(),
-  sha256: z.string(),
-  width: z.int().optional(),
-  height: z.int().optional(),
-});
 
 /** One envelope for every tool, good or bad: `ok` is the tool's success, the HTTP status that of the request. */
 export const ToolAnswer = z
@@ -36,7 +27,7 @@ export const ToolAnswer = z
         explanation: z.object({ zh: z.string(), en: z.string() }).optional(),
       })
       .optional(),
-    artifacts: z.array(ToolArtifact),
+    artifacts: z.array(ArtifactRef),
     durationMs: z.number(),
     cached: z.boolean(),
     runId: z.string().optional(),
