@@ -36,7 +36,7 @@ export async function run({ options }: Arguments): Promise<number> {
       announce(folder, ready, seconds(), modelAdvice(settings));
       return 0;
     }
-    const running = await step({ zh: '启动', en: 'Starting' }, () => supervise(place));
+    const running = await step({ zh: '启动', en: 'Starting' }, (note) => supervise({ ...place, note }));
     announce(folder, running.stack, seconds(), modelAdvice(settings));
     say({ zh: '按 Ctrl+C 停止。', en: 'Ctrl+C stops it.' });
     await running.stopped;

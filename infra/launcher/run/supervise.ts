@@ -19,6 +19,8 @@ export interface SuperviseOptions {
   readonly port: number;
   readonly python: string;
   readonly settings: Settings;
+  /** Gets a line about what is being waited for while everything starts. */
+  readonly note?: (line: string) => void;
 }
 
 export interface Supervised {
@@ -71,7 +73,15 @@ export async function supervise(options: SuperviseOptions): Promise<Supervised> 
       ...options,
       say: tell,
       signal: starting.signal,
-      changed: (services, url) => writeState(folder, { supervisor: own, url, port: options.port, ready, services }),
+      changed: (services, url) => {
+        writeState(folder, { supervisor: own, url, port: options.port, ready, services });
+        options.note?.(
+          services
+            .filter((one) => one.state === 'starting')
+            .map((one) => one.name)
+            .join(', '),
+        );
+      },
     });
     ready = true;
     const state = readState(folder);
