@@ -1,6 +1,6 @@
 """The first process of the outer box: starts zygotes, replaces worn ones without a gap, and reaps what is orphaned.
 
-Its argument is JSON: { listener, keeper, report, slots, namespaces, preload, python }. A new zygote is ready before the old one stops taking runs; both
+Its argument is JSON: { listener, keeper, report, slots, preload, python }. A new zygote is ready before the old one stops taking runs; both
 listen on the same socket meanwhile, so no run is lost.
 """
 import json

@@ -1,40 +1,53 @@
-"""The zygote: imports what user code will want, warms what is lazy, then forks one single-use slot for each run.
+"""One generation: a zygote that imports what user code will want and forks a program for each run, and beside it the nursery of the monitors.
 
-Started by box.py inside the outer box with an environment built from nothing; its argument is JSON:
-{ listener, retire, keeper, report, slots, namespaces, preload }. The descriptors are inherited.
+Started by init.py inside the outer box with an environment built from nothing; its argument is JSON:
+{ listener, retire, keeper, report, slots, preload }. The descriptors are inherited.
 """
 import gc
 import json
 import os
-import signal
 import socket
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from moli_sandbox import isolation, preload, report, slots  # noqa: E402
+from moli_sandbox import isolation, nursery, preload, report, slots  # noqa: E402
 from moli_sandbox import syscalls as kernel  # noqa: E402
 
 
 def main():
+    """This process stays the nursery; the zygote is its grandchild, first in a pid namespace of its own."""
     options = json.loads(sys.argv[1])
     report.report_to(options['report'])
-    kernel.set_parent_death_signal(signal.SIGKILL)
-    # No process of the same uid may look into this one; the monitors inherit it.
+    # No process of the same uid may look into this one; all that are forked from it inherit that.
     kernel.set_dumpable(False)
+    keeper = socket.socket(fileno=options['keeper']) if options['keeper'] >= 0 else None
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    between = os.fork()
+    if between == 0:
+        ours.close()
+        # Before the imports: a library may start threads, and then the kernel refuses.
+        isolation.new_user_namespace(kernel.CLONE_NEWPID)
+        if os.fork() == 0:
+            become_zygote(options, theirs, keeper)
+        os._exit(0)
+    os.waitpid(between, 0)
+    theirs.close()
+    nursery.Nursery(ours, socket.socket(fileno=options['listener']), options['retire'], keeper is not None).serve()
+
+
+def become_zygote(options, monitors, keeper):
+    """Never returns. It needs its own pid namespace to be able to make one for each run; when it dies, its programs die."""
+    os.close(options['listener'])
     preload.load(options['preload'])
-    pool = slots.Pool(
-        socket.socket(fileno=options['listener']),
-        options['retire'],
-        socket.socket(fileno=options['keeper']) if options['keeper'] >= 0 else None,
-        options['slots'],
-        isolation.compile_for_this_machine(),
-        options['namespaces'],
-    )
+    pool = slots.Pool(monitors, options['retire'], keeper, options['slots'], isolation.compile_for_this_machine())
     # What is loaded now stays: the collector would only touch pages that the slots share.
     gc.collect()
     gc.freeze()
-    pool.serve()
+    try:
+        pool.serve()
+    finally:
+        os._exit(0)
 
 
 if __name__ == '__main__':

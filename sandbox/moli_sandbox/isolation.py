@@ -30,34 +30,33 @@ def compile_for_this_machine():
     return seccomp.compile_policy(seccomp.load_policy(SECCOMP_POLICY), platform.machine())
 
 
-def new_user_and_pid_namespace():
-    """Called by the monitor: its next child is the first process of its own pid namespace, in a user namespace nested in the box's."""
+def new_user_namespace(others=0):
+    """A user namespace nested in the one held, with the same single id in it, and `others` (CLONE_NEW* flags) owned by it."""
     uid, gid = os.getuid(), os.getgid()
+    # /proc/self belongs to root while a process is not dumpable; the maps are written there.
     kernel.set_dumpable(True)
-    kernel.unshare(kernel.CLONE_NEWUSER | kernel.CLONE_NEWPID)
+    kernel.unshare(kernel.CLONE_NEWUSER | others)
     kernel.map_single_user(uid, uid, gid)
     kernel.set_dumpable(False)
 
 
 class Isolation:
-    """Layers of one slot. `namespaces` false is the fallback of hosts that refuse them: Landlock and seccomp alone."""
+    """Layers of one run. The pid namespace is there already: the program is its first process."""
 
-    def __init__(self, filter_code, namespaces=True):
+    def __init__(self, filter_code):
         self.filter_code = filter_code
-        self.namespaces = namespaces
         self.ruleset = None
         self.layers = []
 
     def prepare(self):
-        """Own mounts, ipc and host name; the Landlock ruleset. Runs trusted code only, while the slot waits."""
-        if self.namespaces:
-            kernel.unshare(NAMESPACES)
-            kernel.mount(None, '/', None, kernel.MS_REC | kernel.MS_PRIVATE)
-            for folder in PRIVATE_FOLDERS:
-                kernel.mount('tmpfs', folder, 'tmpfs', FLAGS, f'mode=700,size={IDLE_BYTES},nr_inodes={MAX_FILES}')
-            kernel.mount(WORK, WORK_ALIAS, None, kernel.MS_BIND)
-            kernel.mount('tmpfs', '/proc', 'tmpfs', FLAGS | kernel.MS_RDONLY, 'mode=555,size=4k')
-            self.layers.append('userns')
+        """Own user, mounts, ipc and host name; the Landlock ruleset. Runs trusted code only, while the slot waits."""
+        new_user_namespace(NAMESPACES)
+        kernel.mount(None, '/', None, kernel.MS_REC | kernel.MS_PRIVATE)
+        for folder in PRIVATE_FOLDERS:
+            kernel.mount('tmpfs', folder, 'tmpfs', FLAGS, f'mode=700,size={IDLE_BYTES},nr_inodes={MAX_FILES}')
+        kernel.mount(WORK, WORK_ALIAS, None, kernel.MS_BIND)
+        kernel.mount('tmpfs', '/proc', 'tmpfs', FLAGS | kernel.MS_RDONLY, 'mode=555,size=4k')
+        self.layers.append('userns')
         try:
             self.ruleset = landlock.build_ruleset(READABLE, WRITABLE)
             self.layers.append('landlock')
@@ -70,9 +69,8 @@ class Isolation:
 
     def resize(self, disk_bytes):
         """Gives the private file systems the size that the job asks for, in bytes each."""
-        if self.namespaces:
-            for folder in PRIVATE_FOLDERS:
-                kernel.mount(None, folder, None, kernel.MS_REMOUNT | FLAGS, f'size={disk_bytes},nr_inodes={MAX_FILES}')
+        for folder in PRIVATE_FOLDERS:
+            kernel.mount(None, folder, None, kernel.MS_REMOUNT | FLAGS, f'size={disk_bytes},nr_inodes={MAX_FILES}')
 
     def close(self, limits):
         """Closes every wall for good; the next thing to run is user code. `limits` as in PROTOCOL.md."""

@@ -188,7 +188,7 @@ class Keeper:
         os.closerange(REPORT + 1, 4096)
         options = {
             'listener': LISTENER, 'keeper': KEEPER_REQUESTS if self.trees else -1, 'report': REPORT, 'slots': self.options.slots,
-            'namespaces': True, 'preload': self.options.preload, 'python': '/opt/python/bin/python',
+            'preload': self.options.preload, 'python': '/opt/python/bin/python',
         }
         os.chdir('/')
         os.execve('/usr/bin/python3', ['/usr/bin/python3', '-I', '-S', '-B', '/opt/moli/init.py', json.dumps(options)], {'LANG': 'C.UTF-8', 'PATH': '/usr/bin:/bin'})

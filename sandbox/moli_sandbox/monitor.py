@@ -12,7 +12,6 @@ from . import collect, wire
 from . import job as jobs
 from .relay import Gone, Relay
 from .report import report
-from .slot import Slot
 from .verdict import describe_end
 
 SLOT_SERVED, SLOT_UNUSED, SLOT_FAILED = 0, 10, 11
@@ -24,14 +23,12 @@ MAX_JOB_BYTES = 16 << 20
 SEND_SECONDS = 30.0
 
 
-def serve_one_run(listener, retire, keeper, filter_code, namespaces):
-    """Prepares a slot, waits for a runner, serves its run. Returns the exit status that the pool reads."""
-    slot = Slot(listener, retire, keeper, filter_code, namespaces)
+def serve_one_run(slot):
+    """Waits for the slot to be ready and for a runner, serves its run. Returns the exit status that the pool reads."""
     slot.prepare()
     connection = slot.wait_for_connection()
     if connection is None:
         slot.kill()
-        slot.reap()
         return SLOT_UNUSED
     monitor = Monitor(slot, connection)
     try:
@@ -45,10 +42,6 @@ def serve_one_run(listener, retire, keeper, filter_code, namespaces):
     finally:
         connection.close()
         slot.kill()
-        try:
-            slot.reap()
-        except ChildProcessError:
-            pass
     return SLOT_SERVED
 
 
@@ -104,14 +97,21 @@ class Monitor:
         except (ValueError, AttributeError, RecursionError) as error:
             raise jobs.BadJob(f'the job is not JSON: {error}') from error
         self.slot.control.settimeout(JOB_SECONDS)
-        self.slot.send(json.dumps(job).encode())
+        self.tell_program(lambda: self.slot.send(json.dumps(job).encode()))
         digests = [self.pass_file(file) for file in job['files']]
-        folders = self.slot.receive_folders()
+        folders = self.tell_program(self.slot.receive_folders)
         if folders is None:
             raise jobs.BadJob(f'the input files could not be put in place: {self.slot.receive().decode("utf-8", "replace")}')
         if self.slot.group:
             self.slot.group.limit(job['limits']['memoryBytes'] + jobs.total_bytes(job['files']), job['limits']['pids'])
         return job, collect.Inputs(folders[0], job['files'], digests), folders
+
+    def tell_program(self, action):
+        """Speaks to the program; one that died before the run began is a fault of the slot, not of the runner."""
+        try:
+            return action()
+        except OSError as error:
+            raise jobs.BadJob(f'the slot died before the run began ({error}); try again') from error
 
     def pass_file(self, file):
         """Relays the bytes of one input file to the child; returns their SHA-256."""
@@ -127,20 +127,24 @@ class Monitor:
             if rest:
                 self.reader.buffer[:0] = wire.frame('D', rest)
             digest.update(data)
-            self.slot.control.sendall(data)
+            self.tell_program(lambda piece=data: self.slot.control.sendall(piece))
             left -= len(data)
         return digest.hexdigest()
 
     def finish(self, job, inputs, work, relay):
         """Says how the run ended; collects its files once it is dead."""
-        code, usage = None, None
+        code, cpu, dead = None, None, False
         if relay.result is None or not inputs.untouched(work):
             self.slot.kill()
-            code, usage = self.slot.reap()
-        result = relay.judge(code, usage)
+            code, cpu = self.slot.wait_for_death()
+            dead = code is not None
+            if not dead:
+                # The zygote died under the run: nobody can say how the program ended.
+                relay.reason = relay.reason or 'platform_error'
+        result = relay.judge(code, cpu)
         started = time.monotonic()
         collection = collect.Collection(work, inputs, job['limits'])
-        artifacts = collection.walk() if code is not None and result['verdict'] != 'cancelled' else []
+        artifacts = collection.walk() if dead and result['verdict'] != 'cancelled' else []
         for artifact in artifacts:
             self.send_artifact(relay, collection, artifact)
         self.timings['collectMs'] = elapsed_ms(started)

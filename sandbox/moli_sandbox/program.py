@@ -21,16 +21,17 @@ SET_UP_FAILED = 111
 COPY_BYTES = 1 << 18
 
 
-def wait_for_job(descriptors, keeper, keeper_reply, walls):
+def wait_for_job(descriptors, nonce, keeper, keeper_reply, walls):
     """Everything that the child does; never returns. `keeper`: socket to ask for a cgroup on, or None."""
     control = None
     try:
-        kernel.set_parent_death_signal(signal.SIGKILL)
         # Asked before the namespaces change: the request carries this process's id.
         if keeper is not None:
             socket.send_fds(keeper, [b'attach'], [keeper_reply.fileno()])
         control = arrange_descriptors(descriptors)
         walls.prepare()
+        # After the change of user namespace, which clears it.
+        kernel.set_parent_death_signal(signal.SIGKILL)
         send(control, {'layers': walls.layers})
         job = receive_job(control)
         stage_files(control, job, walls)
@@ -43,7 +44,7 @@ def wait_for_job(descriptors, keeper, keeper_reply, walls):
             send(control, {'failed': f'{type(error).__name__}: {error}'[:1000]})
         finally:
             os._exit(SET_UP_FAILED)
-    execution.run(job, Sender(RESULTS, descriptors['nonce']))
+    execution.run(job, Sender(RESULTS, nonce))
 
 
 def arrange_descriptors(descriptors):

@@ -226,9 +226,9 @@ class Relay:
         before = (self.stdout.total, self.stderr.total, self.channel.total)
         return self.read_source(descriptor, output) and before != (self.stdout.total, self.stderr.total, self.channel.total)
 
-    def judge(self, code, usage):
+    def judge(self, code, cpu):
         """The verdict with its fields, once the program is dead or has said its result."""
-        self.usage.settle(usage)
+        self.usage.settle(cpu)
         return describe_end(self.reason, code if self.result is None else None, self.result, self)
 
     def shown_as(self, name):

@@ -1,17 +1,21 @@
-"""A slot while it waits: the child behind its walls, the pipes to it, its cgroup. Single use."""
+"""A slot as its monitor holds it: the ends of the pipes to one program, its process, its cgroup. Single use."""
 import array
 import json
 import os
 import select
+import signal
 import socket
 import struct
 
-from . import cgroup, isolation, program
+from . import cgroup
 from . import syscalls as kernel
-from .channel import NONCE_BYTES
 
-# A child that has not set itself up after this many seconds will not.
-SET_UP_SECONDS = 10.0
+# Order in which the zygote hands the descriptors over.
+HANDED = ('process', 'control', 'stdout', 'stderr', 'results', 'status', 'keeper')
+# A program that has not set itself up after this many seconds will not.
+SET_UP_SECONDS = 20.0
+# Longest wait for the death of a program that was killed.
+DEATH_SECONDS = 10.0
 LENGTH = struct.Struct('<I')
 
 
@@ -19,53 +23,48 @@ class SlotError(Exception):
     """The slot can't be used."""
 
 
-class Slot:
-    """Makes the child of one run. After `prepare`: pid, pidfd, control, stdout, stderr, results, layers, group."""
+def process_id(pidfd):
+    """Id that /proc knows a process by, whichever namespace it was made in; 0 when it is gone or /proc is not there."""
+    try:
+        with open(f'/proc/self/fdinfo/{pidfd}', encoding='ascii') as file:
+            return max(0, next(int(line.split()[1]) for line in file if line.startswith('Pid:')))
+    except (OSError, StopIteration):
+        return 0
 
-    def __init__(self, listener, retire, keeper, filter_code, namespaces):
+
+class Slot:
+    """`announced` is { nonce }; `descriptors` by the names in HANDED. After `prepare` also: layers, group."""
+
+    def __init__(self, listener, retire, announced, descriptors, keeper_wanted):
         self.listener = listener
         self.retire = retire
-        self.keeper = keeper
-        self.filter_code = filter_code
-        self.namespaces = namespaces
+        self.nonce = bytes.fromhex(announced['nonce'])
+        self.control = socket.socket(fileno=descriptors['control'])
+        self.results = socket.socket(fileno=descriptors['results'])
+        self.stdout, self.stderr, self.status = descriptors['stdout'], descriptors['stderr'], descriptors['status']
+        self.keeper = socket.socket(fileno=descriptors['keeper'])
+        self.keeper_wanted = keeper_wanted
+        self.pidfd = descriptors['process']
+        self.pid = 0
         self.group = None
-        self.nonce = os.urandom(NONCE_BYTES)
+        self.layers = []
 
     def prepare(self):
-        self.control, child_control = socket.socketpair()
-        self.stdout, child_stdout = os.pipe()
-        self.stderr, child_stderr = os.pipe()
-        self.results, child_results = socket.socketpair()
-        keeper_ours, keeper_theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) if self.keeper else (None, None)
-        if self.namespaces:
-            isolation.new_user_and_pid_namespace()
-        self.pid = os.fork()
-        if self.pid == 0:
-            descriptors = {'control': child_control.fileno(), 'stdout': child_stdout, 'stderr': child_stderr, 'results': child_results.fileno(), 'nonce': self.nonce}
-            # Never returns.
-            program.wait_for_job(descriptors, self.keeper, keeper_theirs, isolation.Isolation(self.filter_code, self.namespaces))
-        self.pidfd = os.pidfd_open(self.pid)
+        """Waits until the program has set itself up."""
+        self.pid = process_id(self.pidfd)
+        # Inherited from nobody and needed for nothing: a monitor has no privilege.
         kernel.drop_bounding_set()
         kernel.drop_capabilities()
-        for descriptor in (child_stdout, child_stderr):
-            os.close(descriptor)
-        child_control.close()
-        child_results.close()
-        if keeper_theirs:
-            keeper_theirs.close()
         for descriptor in (self.stdout, self.stderr, self.results.fileno()):
             os.set_blocking(descriptor, False)
-        self._wait_until_ready(keeper_ours)
-
-    def _wait_until_ready(self, keeper):
         self.control.settimeout(SET_UP_SECONDS)
-        answer = json.loads(self.receive() or b'{"failed": "the child ended while it was set up"}')
+        answer = json.loads(self.receive() or b'{"failed": "the program ended while it was set up"}')
         if 'failed' in answer:
             raise SlotError(answer['failed'])
         self.layers = answer['layers']
-        if keeper is not None:
-            keeper.settimeout(SET_UP_SECONDS)
-            self.group = cgroup.receive_group(keeper)
+        if self.keeper_wanted:
+            self.keeper.settimeout(SET_UP_SECONDS)
+            self.group = cgroup.receive_group(self.keeper)
             if self.group:
                 self.layers.append('cgroup')
 
@@ -74,7 +73,7 @@ class Slot:
         return '+'.join(self.layers)
 
     def wait_for_connection(self):
-        """The connection of a runner, or None when the zygote retires or the child died."""
+        """The connection of a runner, or None when the zygote retires or the program died with it."""
         poll = select.epoll()
         # Exclusive: one idle slot wakes for a connection, not all of them.
         poll.register(self.listener, select.EPOLLIN | select.EPOLLEXCLUSIVE)
@@ -84,7 +83,7 @@ class Slot:
         while True:
             ready = {descriptor for descriptor, _ in poll.poll()}
             if self.pidfd in ready:
-                raise SlotError('the child died while it waited')
+                raise SlotError('the program died while it waited')
             if self.listener.fileno() in ready:
                 try:
                     connection, _ = self.listener.accept()
@@ -98,19 +97,19 @@ class Slot:
                 return None
 
     def send(self, data):
-        """One message to the child: length and bytes."""
+        """One message to the program: length and bytes."""
         self.control.sendall(LENGTH.pack(len(data)))
         self.control.sendall(data)
 
     def receive(self):
-        """One message of the child; empty when it is gone."""
+        """One message of the program; empty when it is gone."""
         head = self.control.recv(LENGTH.size, socket.MSG_WAITALL)
         if len(head) < LENGTH.size:
             return b''
         return self.control.recv(min(LENGTH.unpack(head)[0], 65536), socket.MSG_WAITALL)
 
     def receive_folders(self):
-        """Descriptors of the private folders, sent by the child before user code; or None with the child's complaint in a message."""
+        """Descriptors of the private folders, sent by the program before user code; None when it sent a complaint instead."""
         data, ancillary, _, _ = self.control.recvmsg(1, socket.CMSG_SPACE(4 * 8))
         descriptors = array.array('i')
         for level, kind, payload in ancillary:
@@ -123,11 +122,19 @@ class Slot:
     def kill(self):
         """Ends everything in the run's pid namespace."""
         try:
-            os.kill(self.pid, 9)
+            signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
         except ProcessLookupError:
             pass
 
-    def reap(self):
-        """Waits for the child: (exit status as of waitstatus_to_exitcode, its resource usage)."""
-        _, status, usage = os.wait4(self.pid, 0)
-        return os.waitstatus_to_exitcode(status), usage
+    def wait_for_death(self):
+        """(exit status as of waitstatus_to_exitcode, CPU seconds), told by the zygote; (None, None) when the zygote is gone."""
+        poll = select.poll()
+        poll.register(self.pidfd, select.POLLIN)
+        poll.poll(DEATH_SECONDS * 1000)
+        poll = select.poll()
+        poll.register(self.status, select.POLLIN)
+        told = os.read(self.status, 4096) if poll.poll(DEATH_SECONDS * 1000) else b''
+        if not told:
+            return None, None
+        ended = json.loads(told)
+        return ended['code'], ended['cpu']

@@ -1,12 +1,15 @@
-"""The pool of one zygote: forks single-use slots, replaces the used ones, backs off when they fail, and leaves when told to."""
+"""The pool of one zygote: forks single-use programs, has a monitor made for each, replaces the used ones, backs off when they fail."""
 import gc
+import json
 import os
 import select
 import signal
-import sys
+import socket
 import time
 
-from . import monitor
+from . import isolation, monitor, program
+from . import syscalls as kernel
+from .channel import NONCE_BYTES
 from .report import report
 
 # Waits after a slot that failed: doubling from the first to the last, in seconds. A good slot resets it.
@@ -18,87 +21,133 @@ SPARE_SLOTS = 1
 
 
 class Pool:
-    """Slots of one zygote. `listener` is shared by all: the kernel hands a connection to one idle slot."""
+    """Slots of one zygote. `nursery` is the socket to the process that forks monitors."""
 
-    def __init__(self, listener, retire, keeper, count, filter_code, namespaces):
-        self.listener = listener
+    def __init__(self, nursery, retire, keeper, count, filter_code):
+        self.nursery = nursery
         self.retire = retire
         self.keeper = keeper
         self.count = count + SPARE_SLOTS
         self.filter_code = filter_code
-        self.namespaces = namespaces
-        self.alive = set()
+        # Process id of a program (as the zygote's namespace counts) to the pipe on which its monitor learns how it ended.
+        self.programs = {}
+        # Programs whose monitor has not ended: these are the slots.
+        self.monitored = set()
         self.served = 0
         self.failed = 0
         self.retry_at = 0.0
+        self.own_pids = os.open('/proc/self/ns/pid', os.O_RDONLY | os.O_CLOEXEC)
 
     def serve(self):
         """Until the retire pipe closes and the last run has ended."""
         wake_read, wake_write = os.pipe()
-        os.set_blocking(wake_write, False)
-        os.set_blocking(wake_read, False)
+        for descriptor in (wake_read, wake_write):
+            os.set_blocking(descriptor, False)
         signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         poll = select.poll()
         poll.register(wake_read, select.POLLIN)
         poll.register(self.retire, 0)
+        poll.register(self.nursery, select.POLLIN)
         retiring = False
         self.fill()
         report('zygote-ready', pid=os.getpid())
-        while not retiring or self.alive:
+        while not retiring or self.monitored:
             for descriptor, _ in poll.poll(self._wait_ms(retiring)):
                 if descriptor == self.retire:
                     retiring = True
                     poll.unregister(self.retire)
-            try:
-                os.read(wake_read, 4096)
-            except BlockingIOError:
-                pass
+                elif descriptor == wake_read:
+                    os.read(wake_read, 4096)
+                elif not self.hear():
+                    # Without a nursery there are no monitors: this zygote is of no use any more.
+                    return
             self.reap()
             if not retiring:
                 self.fill()
 
     def _wait_ms(self, retiring):
-        if retiring or len(self.alive) >= self.count:
+        if retiring or len(self.monitored) >= self.count:
             return None
         return max(1, int((self.retry_at - time.monotonic()) * 1000))
 
     def fill(self):
-        """Forks slots up to the count, unless a failure asks to wait."""
-        while len(self.alive) < self.count and time.monotonic() >= self.retry_at:
-            pid = os.fork()
-            if pid == 0:
-                self._become_slot()
-            self.alive.add(pid)
+        """Makes slots up to the count, unless a failure asks to wait."""
+        while len(self.monitored) < self.count and time.monotonic() >= self.retry_at:
+            self.make_slot()
 
-    def _become_slot(self):
-        gc.disable()
-        signal.set_wakeup_fd(-1)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        try:
-            status = monitor.serve_one_run(self.listener, self.retire, self.keeper, self.filter_code, self.namespaces)
-        except BaseException as error:  # noqa: BLE001 - whatever it was, the slot ends here and the pool must learn of it
-            report('slot-failed', reason=f'{type(error).__name__}: {error}'[:500])
-            status = monitor.SLOT_FAILED
-        sys.stderr.flush()
-        os._exit(status)
+    def make_slot(self):
+        """Forks a program into a pid namespace of its own and hands its other ends to a new monitor."""
+        control, child_control = socket.socketpair()
+        results, child_results = socket.socketpair()
+        stdout, child_stdout = os.pipe()
+        stderr, child_stderr = os.pipe()
+        status, status_write = os.pipe()
+        keeper, child_keeper = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        nonce = os.urandom(NONCE_BYTES)
+        kernel.unshare(kernel.CLONE_NEWPID)
+        pid = os.fork()
+        if pid == 0:
+            gc.disable()
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            pipes = {'control': child_control.fileno(), 'stdout': child_stdout, 'stderr': child_stderr, 'results': child_results.fileno()}
+            program.wait_for_job(pipes, nonce, self.keeper, child_keeper, isolation.Isolation(self.filter_code))
+        # The next unshare begins from the zygote's own namespace again.
+        kernel.enter_namespace(self.own_pids, kernel.CLONE_NEWPID)
+        process = os.pidfd_open(pid)
+        handed = [process, control.fileno(), stdout, stderr, results.fileno(), status, keeper.fileno()]
+        socket.send_fds(self.nursery, [json.dumps({'pid': pid, 'nonce': nonce.hex()}).encode()], handed)
+        for end in (control, child_control, results, child_results, keeper, child_keeper):
+            end.close()
+        for descriptor in (process, stdout, child_stdout, stderr, child_stderr, status):
+            os.close(descriptor)
+        self.programs[pid] = status_write
+        self.monitored.add(pid)
+
+    def hear(self):
+        """A monitor ended, and with it its slot. False when the nursery is gone."""
+        data = self.nursery.recv(4096)
+        if not data:
+            return False
+        ended = json.loads(data)
+        self.monitored.discard(ended['pid'])
+        if ended['pid'] in self.programs:
+            # Whatever became of the monitor, its program does not outlive it.
+            os.kill(ended['pid'], signal.SIGKILL)
+        self.count_slot(ended['code'])
+        return True
+
+    def count_slot(self, code):
+        """Takes note of how a slot went."""
+        if code == monitor.SLOT_SERVED:
+            self.served += 1
+            self.failed = 0
+            if self.served == RUNS_PER_GENERATION:
+                report('zygote-worn', pid=os.getpid())
+            elif self.served == 1:
+                report('zygote-used', pid=os.getpid())
+        elif code != monitor.SLOT_UNUSED:
+            self.failed += 1
+            self.retry_at = time.monotonic() + min(LAST_BACKOFF, FIRST_BACKOFF * 2 ** min(self.failed, 20))
+            report('slot-lost', code=code, inARow=self.failed)
 
     def reap(self):
-        """Takes note of the slots that ended."""
-        while self.alive:
-            pid, status = os.waitpid(-1, os.WNOHANG)
+        """Tells monitors how their programs ended."""
+        while self.programs:
+            try:
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
             if pid == 0:
                 return
-            self.alive.discard(pid)
-            code = os.waitstatus_to_exitcode(status)
-            if code == monitor.SLOT_SERVED:
-                self.served += 1
-                self.failed = 0
-                if self.served == RUNS_PER_GENERATION:
-                    report('zygote-worn', pid=os.getpid())
-                elif self.served == 1:
-                    report('zygote-used', pid=os.getpid())
-            elif code != monitor.SLOT_UNUSED:
-                self.failed += 1
-                self.retry_at = time.monotonic() + min(LAST_BACKOFF, FIRST_BACKOFF * 2 ** min(self.failed, 20))
-                report('slot-lost', code=code, inARow=self.failed)
+            pipe = self.programs.pop(pid, None)
+            if pipe is None:
+                continue
+            told = {'code': os.waitstatus_to_exitcode(status), 'cpu': usage.ru_utime + usage.ru_stime}
+            try:
+                os.write(pipe, json.dumps(told).encode())
+            except OSError:
+                # The monitor is gone already.
+                pass
+            os.close(pipe)

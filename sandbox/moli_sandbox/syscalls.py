@@ -59,6 +59,11 @@ def unshare(flags):
     check(libc.unshare(flags), f'unshare {flags:#x}')
 
 
+def enter_namespace(descriptor, kind):
+    """setns(2); for a pid namespace it is the next children that enter."""
+    check(libc.setns(descriptor, kind), f'setns {kind:#x}')
+
+
 def mount(source, target, kind, flags, data=None):
     """mount(2); strings or None."""
     check(

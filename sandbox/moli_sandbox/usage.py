@@ -11,7 +11,8 @@ class Usage:
     def __init__(self, pid, folders, group, input_bytes):
         self.pid = pid
         # Clock id of another process's CPU time: see CPUCLOCK_SCHED in the kernel's posix-timers.
-        self.clock = (~pid << 3) | 2
+        # Without an id, a clock that no process has: the account at the end still counts.
+        self.clock = (~pid << 3) | 2 if pid else -1
         self.folders = folders
         self.group = group
         self.input_bytes = input_bytes
@@ -60,9 +61,9 @@ class Usage:
             self.cpu_ms = round(cpu * 1000, 1)
         return memory, cpu
 
-    def settle(self, usage):
-        """After the end: CPU time from the kernel's account of the dead process (`resource` usage)."""
-        if usage is not None:
-            self.cpu_ms = round(max(0.0, usage.ru_utime + usage.ru_stime - self.cpu_base) * 1000, 1)
+    def settle(self, cpu):
+        """After the end: CPU seconds from the kernel's account of the dead process, when it is dead."""
+        if cpu is not None:
+            self.cpu_ms = round(max(0.0, cpu - self.cpu_base) * 1000, 1)
         if self.group:
             self.memory_peak = max(self.memory_peak, self.group.peak_bytes() - self.input_bytes)
