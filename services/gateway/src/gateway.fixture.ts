@@ -110,14 +110,20 @@ async function newPerson(app: NestFastifyApplication, tenantId: string, role: Ro
   return { id: user.id, email: user.email, password };
 }
 
-/** Starts it. `env` adds to or replaces variables of the configuration. */
-export async function startTestGateway(env: Record<string, string> = {}): Promise<TestGateway> {
+/**
+ * Starts it. `env` adds to or replaces variables of the configuration; `through` may lead each connection URL of Postgres and Redis elsewhere, to cut
+ * it on purpose.
+ */
+export async function startTestGateway(
+  env: Record<string, string> = {},
+  through: (url: string) => string | Promise<string> = (url) => url,
+): Promise<TestGateway> {
   const [database, redis] = await Promise.all([freshDatabase(), startRedis()]);
   const config = readGatewayConfig({
-    MOLI_DATABASE_URL: database.appUrl,
-    MOLI_DATABASE_LOG_URL: database.logUrl,
-    MOLI_DATABASE_AUTH_URL: database.authUrl,
-    MOLI_REDIS_URL: redis.url,
+    MOLI_DATABASE_URL: await through(database.appUrl),
+    MOLI_DATABASE_LOG_URL: await through(database.logUrl),
+    MOLI_DATABASE_AUTH_URL: await through(database.authUrl),
+    MOLI_REDIS_URL: await through(redis.url),
     MOLI_OBJECTS_DIR: testFolder('objects'),
     MOLI_UPLOAD_DIR: testFolder('uploads'),
     MOLI_SECRET: '5'.repeat(64),

@@ -2,22 +2,19 @@ import { hash, verify } from '@node-rs/argon2';
 
 /** Hashes at once. Each takes 19 MiB and a thread of the pool that file access needs too; the rest waits its turn. */
 const AT_ONCE = 2;
-/** Attempts that wait; more are refused, or a flood of sign-ins would hold everyone's memory and time. */
+/** Attempts that may wait; more are refused, or a flood of sign-ins would hold everyone's memory and time. */
 const WAITING = 64;
 
 let running = 0;
 const waiting: (() => void)[] = [];
 
-/** Thrown when too many passwords are being checked already. */
-export class PasswordsBusy extends Error {
-  override readonly name = 'PasswordsBusy';
+/** Whether so many passwords wait to be checked that another attempt should come back later. Ask before starting one. */
+export function passwordsBusy(): boolean {
+  return waiting.length >= WAITING;
 }
 
 async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (running >= AT_ONCE) {
-    if (waiting.length >= WAITING) throw new PasswordsBusy('too many passwords are being checked');
-    await new Promise<void>((resolve) => waiting.push(resolve));
-  }
+  if (running >= AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve));
   running += 1;
   try {
     return await work();

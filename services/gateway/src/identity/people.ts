@@ -49,6 +49,8 @@ export function makePeople(config: Pick<GatewayConfig, 'publicUrl' | 'secret'>, 
     ],
     // Ours counts by address and by account, in Redis, for all gateways together.
     rateLimit: { enabled: false },
+    // What is no answer of its own (a database that is away) reaches our filter as it was thrown.
+    onAPIError: { throw: true },
     telemetry: { enabled: false },
     // The Host was checked before; the request's own origin is the one that may call.
     trustedOrigins: (request) => (request ? [new URL(request.url).origin] : []),

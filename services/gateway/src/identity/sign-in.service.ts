@@ -8,7 +8,7 @@ import { Metrics } from '../metrics.ts';
 import { REDIS } from '../tokens.ts';
 import { Attempts } from './attempts.ts';
 import { IdentityAudit } from './identity-audit.ts';
-import { PasswordsBusy } from './passwords.ts';
+import { passwordsBusy } from './passwords.ts';
 import { PEOPLE } from './people.token.ts';
 import { CLIENT_IP_HEADER, type People } from './people.ts';
 import type { User } from './users.store.ts';
@@ -43,6 +43,7 @@ export class SignInService {
 
   /** Errors: `unauthenticated` (the same for a wrong address and a wrong password), `rate_limited`. */
   async withPassword(request: FastifyRequest, origin: string, email: string, password: string): Promise<SignedIn> {
+    if (passwordsBusy()) throw busy();
     await this.attempts.take('address', request.ip);
     await this.attempts.take('account', email).catch((error: unknown) => {
       this.#refused('password', email, 'rate_limited');
@@ -53,7 +54,6 @@ export class SignInService {
       password,
     });
     if (status !== 200 || !answer.user) {
-      if (status >= 500) throw new Error(`Better Auth answered ${status} to a sign-in`);
       this.#refused('password', email, 'wrong');
       throw new AppError('unauthenticated', {
         zh: '邮箱或密码不对。忘记密码时，请让管理员给你一个一次性登录链接。',
@@ -70,7 +70,6 @@ export class SignInService {
     const path = `/magic-link/verify?${new URLSearchParams({ token })}`;
     const { status, answer, setCookies } = await this.#ask(request, origin, 'GET', path);
     if (status !== 200 || !answer.user || !answer.token) {
-      if (status >= 500) throw new Error(`Better Auth answered ${status} to a one-time link`);
       this.metrics.signIns.inc({ outcome: 'refused' });
       throw new AppError('link_invalid', {
         zh: '这个登录链接已用过、已过期或不完整。请让管理员再给一个，或用密码登录。',
@@ -98,14 +97,11 @@ export class SignInService {
     const agent = request.headers['user-agent'];
     if (agent) headers.set('user-agent', agent.slice(0, 200));
     if (body) headers.set('content-type', 'application/json');
-    const response = await this.people.auth
-      .handler(
-        new Request(`${origin}/api/auth${path}`, { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) }),
-      )
-      .catch((error: unknown) => {
-        if (error instanceof PasswordsBusy) throw busy();
-        throw error;
-      });
+    const response = await this.people.auth.handler(
+      new Request(`${origin}/api/auth${path}`, { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) }),
+    );
+    if (response.status >= 500)
+      throw new Error(`Better Auth answered ${response.status} to ${method} ${path.split('?')[0]}`);
     const text = await response.text();
     const answer = response.ok && text ? (JSON.parse(text) as AuthAnswer) : {};
     return { status: response.status, answer, setCookies: response.headers.getSetCookie() };
