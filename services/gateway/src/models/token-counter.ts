@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { CountKind, ModelMessage, ModelTool, TokenMeasure } from './provider.types.ts';
-
-type Encoding = typeof import('gpt-tokenizer/encoding/o200k_base');
+import { TokenWorker } from './token-worker.ts';
 
 /** Tokens of the frame around every message and every request (OpenAI's cookbook; other chat templates are of the same size). */
 const PER_MESSAGE = 4;
@@ -12,8 +11,8 @@ const BASE = 3;
 /** Letters in one run before it is cut: byte-pair merging is quadratic in a run, 20,000 equal characters take 3 s. */
 const RUN_LIMIT = 500;
 const LONG_RUNS = /[\p{L}\p{M}]{501,}|[^\s\p{L}\p{M}\p{N}]{501,}|\s{501,}/gu;
-/** Texts shorter than this are counted faster than they are hashed. In characters. */
-const CACHE_FROM = 200;
+/** Texts shorter than this are their own key. In characters. */
+const HASH_FROM = 200;
 const CACHE_ENTRIES = 5000;
 
 /** Models whose tokenizer is o200k itself. */
@@ -34,12 +33,8 @@ const CALIBRATION_MARGIN = 1.03;
 /** Difference to a server's count up to which a count is called exact: frames of messages vary by a token or two. */
 const EXACT_WITHIN = 0.01;
 
-let encoding: Promise<Encoding> | undefined;
-/** The vocabulary takes about 76 MB and 0.2 s: loaded when something is first counted. */
-const loadEncoding = (): Promise<Encoding> => {
-  encoding ??= import('gpt-tokenizer/encoding/o200k_base');
-  return encoding;
-};
+/** Loaded when something is first counted, shared by all models. */
+const worker = new TokenWorker();
 
 /** Counts what a request costs in a model's tokens; learns from the counts that its server reports. */
 export class TokenCounter {
@@ -64,70 +59,92 @@ export class TokenCounter {
   }
 
   async measure(messages: readonly ModelMessage[], tools: readonly ModelTool[]): Promise<TokenMeasure> {
-    const { countTokens } = await loadEncoding();
+    const raw = await this.#count(messages, tools);
     const ratio = this.#ratio;
-    const scaled = (raw: number): number => Math.ceil(raw * ratio);
-    const perMessage = messages.map((message) => scaled(this.#ofMessage(message, countTokens)));
-    const toolTokens = scaled(this.#ofTools(tools, countTokens));
-    const base = scaled(BASE);
-    const tokens = base + toolTokens + perMessage.reduce((sum, n) => sum + n, 0);
+    const scaled = (tokens: number): number => Math.ceil(tokens * ratio);
+    const perMessage = raw.messages.map(scaled);
+    const [toolTokens, base] = [scaled(raw.tools), scaled(BASE)];
+    const tokens = base + toolTokens + perMessage.reduce(sum, 0);
     return { kind: this.kind, tokens, messages: perMessage, tools: toolTokens, base };
   }
 
   /** Takes the server's own count of a request. Ratios that no tokenizer explains (a server that counts otherwise) are left out. */
   async learn(messages: readonly ModelMessage[], tools: readonly ModelTool[], promptTokens: number): Promise<void> {
     if (promptTokens <= 0) return;
-    const { countTokens } = await loadEncoding();
-    const raw = messages.reduce(
-      (sum, m) => sum + this.#ofMessage(m, countTokens),
-      BASE + this.#ofTools(tools, countTokens),
-    );
+    const counted = await this.#count(messages, tools);
+    const raw = BASE + counted.tools + counted.messages.reduce(sum, 0);
     const ratio = promptTokens / raw;
     if (raw < 50 || ratio < 0.5 || ratio > 3) return;
     this.#ratios.push(ratio);
     if (this.#ratios.length > RATIOS) this.#ratios.shift();
   }
 
-  #ofMessage(message: ModelMessage, count: Encoding['countTokens']): number {
-    let tokens = PER_MESSAGE + this.#ofText(message.content, count);
-    if (message.role === 'tool') tokens += PER_CALL;
-    if (message.role !== 'assistant') return tokens;
-    for (const call of message.calls ?? []) {
-      tokens += PER_CALL + this.#ofText(call.name, count) + this.#ofText(call.arguments, count);
+  async #count(
+    messages: readonly ModelMessage[],
+    tools: readonly ModelTool[],
+  ): Promise<{ messages: number[]; tools: number }> {
+    const parts = [...messages.map(partsOfMessage), partsOfTools(tools)];
+    const counts = await this.#ofTexts(parts.flatMap(({ texts }) => texts));
+    const sums = parts.map(({ frame, texts }) => texts.reduce((tokens, text) => tokens + counts.get(text)!, frame));
+    return { tools: sums.pop()!, messages: sums };
+  }
+
+  /** Tokens of each text; what was counted before is not counted again. */
+  async #ofTexts(texts: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const counts = new Map<string, number>();
+    const fresh = new Map<string, string>();
+    for (const text of new Set(texts)) {
+      const key = keyOf(text);
+      const known = this.#cache.get(key);
+      if (known === undefined) fresh.set(text, key);
+      else counts.set(text, known);
     }
-    return message.reasoning && message.calls?.length ? tokens + this.#ofText(message.reasoning, count) : tokens;
-  }
-
-  #ofTools(tools: readonly ModelTool[], count: Encoding['countTokens']): number {
-    return tools.reduce((sum, tool) => {
-      const text = `${tool.name}\n${tool.description}\n${JSON.stringify(tool.parameters)}`;
-      return sum + PER_TOOL + this.#ofText(text, count);
-    }, 0);
-  }
-
-  #ofText(text: string, count: Encoding['countTokens']): number {
-    if (text.length < CACHE_FROM) return countText(text, count);
-    const key = createHash('sha256').update(text).digest('base64');
-    const known = this.#cache.get(key);
-    if (known !== undefined) return known;
-    const tokens = countText(text, count);
-    if (this.#cache.size >= CACHE_ENTRIES) this.#cache.delete(this.#cache.keys().next().value!);
-    this.#cache.set(key, tokens);
-    return tokens;
+    const pieces = [...fresh.keys()].map(cutRuns);
+    const tokens = await worker.count(pieces.flat());
+    let at = 0;
+    for (const [i, [text, key]] of [...fresh].entries()) {
+      const total = tokens.slice(at, at + pieces[i]!.length).reduce(sum, 0);
+      at += pieces[i]!.length;
+      counts.set(text, total);
+      if (this.#cache.size >= CACHE_ENTRIES) this.#cache.delete(this.#cache.keys().next().value!);
+      this.#cache.set(key, total);
+    }
+    return counts;
   }
 }
 
-/** Tokens of a text in o200k; at most one too many for each cut of a long run. Marks like <|endoftext|> are text here. */
-function countText(text: string, count: Encoding['countTokens']): number {
-  const options = { disallowedSpecial: new Set<string>() };
-  if (text.length <= RUN_LIMIT) return count(text, options);
-  let tokens = 0;
+const sum = (a: number, b: number): number => a + b;
+
+/** What a message consists of: tokens of its frame, and the texts to count. */
+function partsOfMessage(message: ModelMessage): { frame: number; texts: string[] } {
+  if (message.role === 'tool') return { frame: PER_MESSAGE + PER_CALL, texts: [message.content] };
+  if (message.role !== 'assistant') return { frame: PER_MESSAGE, texts: [message.content] };
+  const calls = message.calls ?? [];
+  const reasoning = message.reasoning && calls.length > 0 ? [message.reasoning] : [];
+  const texts = [message.content, ...calls.flatMap((call) => [call.name, call.arguments]), ...reasoning];
+  return { frame: PER_MESSAGE + calls.length * PER_CALL, texts };
+}
+
+function partsOfTools(tools: readonly ModelTool[]): { frame: number; texts: string[] } {
+  const texts = tools.map((tool) => `${tool.name}\n${tool.description}\n${JSON.stringify(tool.parameters)}`);
+  return { frame: tools.length * PER_TOOL, texts };
+}
+
+/** Long texts are known by their hash, so that a long history is not kept a second time. */
+function keyOf(text: string): string {
+  return text.length < HASH_FROM ? `=${text}` : createHash('sha256').update(text).digest('base64');
+}
+
+/** The text in pieces whose tokens add up to its own, at most one too many for each cut of a long run. */
+function cutRuns(text: string): string[] {
+  if (text.length <= RUN_LIMIT) return [text];
+  const pieces: string[] = [];
   let from = 0;
   for (const { 0: run, index } of text.matchAll(LONG_RUNS)) {
     for (let at = index; at < index + run.length; at += RUN_LIMIT) {
-      tokens += count(text.slice(from, at), options);
+      pieces.push(text.slice(from, at));
       from = at;
     }
   }
-  return tokens + count(text.slice(from), options);
+  return [...pieces, text.slice(from)];
 }
