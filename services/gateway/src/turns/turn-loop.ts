@@ -1,11 +1,9 @@
-import type { AppError } from '@moli/errors';
 import { inTraceOf, log, STEPS, span } from '@moli/telemetry';
 import { Inject, Injectable } from '@nestjs/common';
 import { newId } from '../ids.ts';
 import { Metrics } from '../metrics.ts';
 import type { ModelChoice } from '../models/models.service.ts';
 import type { ModelCall, ModelMessage, ModelUsage } from '../models/provider.types.ts';
-import { translate } from '../problem/translate.ts';
 import type { EventIds, LogWriter } from '../sessions/log-writer.ts';
 import type { ToolDefinition, ToolResult } from '../tools/tool.types.ts';
 import { ToolsService } from '../tools/tools.service.ts';
@@ -16,8 +14,8 @@ import { completionTokens, endsInWords, resultData, sendableArguments, triggerOf
 import { type Unit, unitOfCalls } from './transcript.ts';
 import { TURN_BOUNDS, type TurnBounds, TurnMeter, tookTooLong } from './turn-bounds.ts';
 import { TurnCut } from './turn-cut.ts';
+import { endingOf } from './turn-ending.ts';
 import type { TurnInput } from './turn-input.ts';
-import { turnProblem } from './turn-problem.ts';
 import { budgetTokens, systemOf, TurnSources, type TurnStart } from './turn-sources.ts';
 
 /** One turn while it runs. */
@@ -263,11 +261,13 @@ export class TurnLoop {
     if (failure instanceof TurnCut && failure.kind === 'dropped') return;
     if (!turn.announced) this.#announce(turn, { agentId: '', reason: '', choice: undefined });
     writer.endText();
-    const ending = this.#ending(turn, failure);
+    const durationMs = Date.now() - turn.startedAt;
+    const ending = endingOf(failure, { usage: turn.meter.usage, durationMs, locale: input.caller.locale });
+    if (ending.bug) log.error('a turn failed', { session: writer.held.sessionId, turn: ids.turnId, error: failure });
     const { text, reasoning } = writer.answer;
     const completed = { messageId: ids.messageId, text, ...(reasoning ? { reasoning } : {}), status: ending.status };
     writer.append('message.completed', completed, ids);
-    ending.append();
+    ending.append(writer, ids);
     this.metrics.turns.inc({ outcome: ending.status });
     log.info('a turn ended', {
       tenant: input.caller.tenantId,
@@ -277,30 +277,5 @@ export class TurnLoop {
       steps: turn.meter.usage.steps,
     });
     await writer.settled();
-  }
-
-  #ending(
-    turn: Turn,
-    failure: unknown,
-  ): { status: 'completed' | 'stopped' | 'failed' | 'interrupted'; append(): void } {
-    const { writer, ids, meter, startedAt, input } = turn;
-    const durationMs = Date.now() - startedAt;
-    const { usage } = meter;
-    if (failure === undefined) {
-      return { status: 'completed', append: () => writer.append('turn.completed', { usage, durationMs }, ids) };
-    }
-    if (failure instanceof TurnCut && failure.kind === 'stopped') {
-      const by = failure.by === undefined ? {} : { by: failure.by };
-      return { status: 'stopped', append: () => writer.append('turn.stopped', { usage, durationMs, ...by }, ids) };
-    }
-    if (failure instanceof TurnCut) {
-      return { status: 'interrupted', append: () => writer.append('turn.interrupted', { reason: 'shutdown' }, ids) };
-    }
-    // A database or queue that is away is said to be so, and is no fault of the program.
-    const error: AppError = translate(failure);
-    if (error.code === 'internal')
-      log.error('a turn failed', { session: writer.held.sessionId, turn: ids.turnId, error: failure });
-    const problem = turnProblem(error, input.caller.locale);
-    return { status: 'failed', append: () => writer.append('turn.failed', { problem, durationMs }, ids) };
   }
 }

@@ -1,4 +1,5 @@
 import { type ModelServer, type Script, startModelServer } from '@moli/scripted-model';
+import { until } from '@moli/testing';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createApp } from '../app.ts';
 import { type Answer, type AskOptions, startTestGateway, type TestGateway } from '../gateway.fixture.ts';
@@ -16,6 +17,10 @@ export interface TurnWorld {
   events(sessionId: string): Promise<SessionEvent[]>;
   /** Follows the log over HTTP until an event satisfies `last`. */
   follow(sessionId: string, last: (event: SessionEvent) => boolean, options?: FollowOptions): Promise<SessionEvent[]>;
+  /** Resolves when nothing runs or waits in the session. */
+  idle(sessionId: string): Promise<void>;
+  /** Sends a message and reads to the end of its turn. */
+  turn(sessionId: string, text: string, after?: number): Promise<SessionEvent[]>;
   /** Another gateway process on the same database and Redis, and its address. */
   second(): Promise<{ app: NestFastifyApplication; url: string }>;
   close(): Promise<void>;
@@ -35,6 +40,14 @@ export const textOf = (events: readonly SessionEvent[], messageId?: string): str
     .filter((event) => event.type === 'text.delta' && (messageId === undefined || event.messageId === messageId))
     .map((event) => (event.type === 'text.delta' ? event.data.text : ''))
     .join('');
+
+export const numbers = (events: readonly SessionEvent[]): number[] => events.map(({ seq }) => seq);
+
+/** 1, 2, … count. */
+export const upTo = (count: number): number[] => Array.from({ length: count }, (_, i) => i + 1);
+
+export const ofType = <T extends SessionEvent['type']>(events: readonly SessionEvent[], type: T) =>
+  events.filter((event): event is Extract<SessionEvent, { type: T }> => event.type === type);
 
 export async function turnWorld(script: Script, env: Record<string, string> = {}): Promise<TurnWorld> {
   const model = await startModelServer({ script });
@@ -77,6 +90,15 @@ export async function turnWorld(script: Script, env: Record<string, string> = {}
     events: async (sessionId) => {
       const headers = { accept: 'application/json' };
       return (await ask(`/v1/sessions/${sessionId}/events?limit=1000`, { headers })).json.items as SessionEvent[];
+    },
+    idle: async (sessionId) => {
+      const running = async () => (await ask(`/v1/sessions/${sessionId}`)).json.running;
+      await until(async () => !(await running()), { what: 'the session is idle' });
+    },
+    turn: async (sessionId, text, after = 0) => {
+      const { status, json } = await ask(`/v1/sessions/${sessionId}/messages`, { body: { text } });
+      if (status !== 202) throw new Error(`the message was answered ${status}`);
+      return follow(sessionId, (event) => isTurnEnd(event) && event.turnId === json.turnId, { after });
     },
     second: async () => {
       const { app } = await createApp(gateway.config);
