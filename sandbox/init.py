@@ -37,6 +37,8 @@ ENVIRONMENT = {
     'OMP_NUM_THREADS': '1',
     'MKL_NUM_THREADS': '1',
     'ARROW_DEFAULT_MEMORY_POOL': 'system',
+    # A thread of an allocator would not survive the fork.
+    'JE_ARROW_MALLOC_CONF': 'background_thread:false',
     'MALLOC_ARENA_MAX': '2',
     'JOBLIB_MULTIPROCESSING': '0',
     'LOKY_MAX_CPU_COUNT': '2',

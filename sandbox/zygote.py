@@ -33,7 +33,17 @@ def main():
         os._exit(0)
     os.waitpid(between, 0)
     theirs.close()
+    keep_what_is_loaded()
     nursery.Nursery(ours, socket.socket(fileno=options['listener']), options['retire'], keeper is not None).serve()
+
+
+def keep_what_is_loaded():
+    """What is there now stays: the collector would only touch pages that the forked processes share. Programs switch it on again."""
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    # Else the first large allocation after each fork sorts the free pieces of the heap, and with that copies its pages.
+    kernel.libc.malloc_trim(0)
 
 
 def become_zygote(options, monitors, keeper):
@@ -41,9 +51,7 @@ def become_zygote(options, monitors, keeper):
     os.close(options['listener'])
     preload.load(options['preload'])
     pool = slots.Pool(monitors, options['retire'], keeper, options['slots'], isolation.compile_for_this_machine())
-    # What is loaded now stays: the collector would only touch pages that the slots share.
-    gc.collect()
-    gc.freeze()
+    keep_what_is_loaded()
     try:
         pool.serve()
     finally:

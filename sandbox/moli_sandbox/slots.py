@@ -1,5 +1,4 @@
 """The pool of one zygote: forks single-use programs, has a monitor made for each, replaces the used ones, backs off when they fail."""
-import gc
 import json
 import os
 import select
@@ -88,7 +87,6 @@ class Pool:
         kernel.unshare(kernel.CLONE_NEWPID)
         pid = os.fork()
         if pid == 0:
-            gc.disable()
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             pipes = {'control': child_control.fileno(), 'stdout': child_stdout, 'stderr': child_stderr, 'results': child_results.fileno()}
