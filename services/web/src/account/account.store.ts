@@ -25,9 +25,12 @@ export const useAccount = defineStore('account', () => {
   });
 
   async function load(): Promise<void> {
+    // What is in memory belongs to whoever was signed in before.
+    const stale = me.value !== null;
     try {
       settings.value ??= await getSettings();
       me.value = await getMe();
+      if (stale) return location.reload();
       const [modelPage, agentPage] = await Promise.all([listModels(), listAgents()]);
       models.value = modelPage.items;
       agents.value = agentPage.items;

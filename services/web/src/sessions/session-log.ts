@@ -25,7 +25,6 @@ export interface SessionLog {
   readonly sessionId: string;
   readonly view: ShallowRef<SessionView>;
   readonly pending: Ref<PendingMessage[]>;
-  readonly problem: Ref<Problem | null>;
   /** True once everything up to `target` is in. */
   readonly loaded: Ref<boolean>;
   /** Tells how far the log goes, as the list of sessions knows it. */
@@ -37,6 +36,8 @@ export interface SessionLog {
 
 /** A hidden tab gets no frames; its texts are brought up to date at this pace, in milliseconds. */
 const hiddenFlushMs = 200;
+/** Rest before a refused subscription is tried again, in milliseconds. */
+const retryMs = 3000;
 /** Shortest time between two requests for missing events, in milliseconds. */
 const refillEveryMs = 500;
 
@@ -46,7 +47,6 @@ export function createSessionLog(sessionId: string, onEvent: (event: SessionEven
   const state = emptySession();
   const view = shallowRef<SessionView>({ messages: [], turns: [], title: null, running: undefined, deleted: false });
   const pending = ref<PendingMessage[]>([]) as Ref<PendingMessage[]>;
-  const problem = ref<Problem | null>(null);
   const loaded = ref(false);
   let target = Number.POSITIVE_INFINITY;
   let scheduled = false;
@@ -94,7 +94,8 @@ export function createSessionLog(sessionId: string, onEvent: (event: SessionEven
     after: () => state.lastSeq,
     onEvent: receive,
     onProblem(value: Problem) {
-      problem.value = value;
+      // A fault of the server passes; a refusal does not.
+      if (value.status >= 500) window.setTimeout(() => socket.subscribe(subscriber), retryMs);
     },
   };
 
@@ -102,7 +103,6 @@ export function createSessionLog(sessionId: string, onEvent: (event: SessionEven
     sessionId,
     view,
     pending,
-    problem,
     loaded,
     expect(seq) {
       target = Math.min(target, seq);

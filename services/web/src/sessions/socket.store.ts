@@ -1,6 +1,7 @@
 import { defineStore } from 'pinia';
 import { computed, ref, shallowRef } from 'vue';
 import type { SessionEvent } from '../api/events.ts';
+import { getMe } from '../api/routes.ts';
 import type { Problem } from '../api/types.ts';
 
 export type Connection = 'connecting' | 'open' | 'waiting' | 'closed';
@@ -73,7 +74,8 @@ export const useSocket = defineStore('socket', () => {
     socket.value = null;
     if (state.value === 'closed') return;
     if (!downSince.value) downSince.value = Date.now();
-    // 4401: nobody is signed in. The next request finds that out and shows the sign-in page.
+    // 4401: nobody is signed in any more. Asking who it is finds that out and shows the sign-in page.
+    if (code === 4401) getMe().catch(() => {});
     const wait = code === 4401 ? backoff.at(-1)! : backoff[Math.min(attempts, backoff.length - 1)]!;
     attempts += 1;
     state.value = 'waiting';
