@@ -9,53 +9,59 @@ import { AppError } from '@moli/errors';
 import { acceptFileName } from '@moli/objects';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isId } from '../ids.ts';
+import type { FileIntake, Incoming } from './file-intake.ts';
 import { sessionNotFound } from './files.errors.ts';
-import type { FilesService, Incoming } from './files.service.ts';
+import type { FilesService } from './files.service.ts';
+
+interface Doors {
+  readonly files: FilesService;
+  readonly intake: FileIntake;
+}
 
 /** `POST /v1/files`: one small file in one request, for scripts. The body goes to disk piece by piece. */
-export async function registerFileUpload(fastify: FastifyInstance, files: FilesService): Promise<void> {
+export async function registerFileUpload(fastify: FastifyInstance, doors: Doors): Promise<void> {
   await fastify.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     await scope.register(multipart, {
-      limits: { files: 1, fields: 4, parts: 6, fieldSize: 256, fileSize: files.maxBytes },
+      limits: { files: 1, fields: 4, parts: 6, fieldSize: 256, fileSize: doors.intake.maxBytes },
       throwFileSizeLimit: false,
       // A name with folders is refused, not cut down to its last part.
       preservePath: true,
     });
-    scope.route({ method: 'POST', url: '/v1/files', handler: (request, reply) => upload(request, reply, files) });
+    scope.route({ method: 'POST', url: '/v1/files', handler: (request, reply) => upload(request, reply, doors) });
   });
 }
 
-async function upload(request: FastifyRequest, reply: FastifyReply, files: FilesService): Promise<FastifyReply> {
+async function upload(request: FastifyRequest, reply: FastifyReply, doors: Doors): Promise<FastifyReply> {
   const { caller } = request;
   if (!caller) throw new Error('an upload without authentication');
   if (!request.isMultipart()) throw notMultipart();
   const folder = await mkdtemp(join(tmpdir(), 'moli-upload-'));
   try {
-    const incoming = await receive(request, folder, files);
-    return await reply.status(201).send(await files.ingest(caller, incoming));
+    const incoming = await receive(request, folder, doors);
+    return await reply.status(201).send(await doors.intake.ingest(caller, incoming));
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-async function receive(request: FastifyRequest, folder: string, files: FilesService): Promise<Incoming> {
+async function receive(request: FastifyRequest, folder: string, doors: Doors): Promise<Incoming> {
   let part: { name: string; path: string; bytes: number } | undefined;
   let sessionId: string | null = null;
   for await (const field of request.parts()) {
-    if (field.type === 'file') part = await spool(field, folder, files);
+    if (field.type === 'file') part = await spool(field, folder, doors);
     else if (field.fieldname === 'sessionId') sessionId = sessionOf(field.value);
     else throw unknownField(field.fieldname);
   }
   if (!part) throw notMultipart();
-  if (sessionId && request.caller) await files.checkSession(request.caller, sessionId);
+  if (sessionId && request.caller) await doors.files.checkSession(request.caller, sessionId);
   return { ...part, sessionId };
 }
 
 async function spool(
   field: MultipartFile,
   folder: string,
-  files: FilesService,
+  doors: Doors,
 ): Promise<{ name: string; path: string; bytes: number }> {
   if (field.fieldname !== 'file') throw unknownField(field.fieldname);
   const name = acceptFileName(field.filename);
@@ -63,7 +69,7 @@ async function spool(
   const sink = createWriteStream(path, { mode: 0o600 });
   await pipeline(field.file, sink);
   // The parser cuts at the limit and says so; a cut file is never taken as whole.
-  files.checkUpload(name, field.file.truncated ? files.maxBytes + 1 : sink.bytesWritten);
+  doors.intake.checkUpload(name, field.file.truncated ? doors.intake.maxBytes + 1 : sink.bytesWritten);
   return { name, path, bytes: sink.bytesWritten };
 }
 

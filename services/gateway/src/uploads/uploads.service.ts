@@ -8,6 +8,7 @@ import { FileStore } from '@tus/file-store';
 import { Server, type Upload } from '@tus/server';
 import type { ServerRequest } from 'srvx';
 import type { GatewayConfig } from '../config.ts';
+import { FileIntake } from '../files/file-intake.ts';
 import { FilesService } from '../files/files.service.ts';
 import type { Caller } from '../identity/caller.ts';
 import { isId, newId } from '../ids.ts';
@@ -38,6 +39,7 @@ export class UploadsService implements OnModuleInit, OnModuleDestroy {
   constructor(
     @Inject(CONFIG) config: GatewayConfig,
     private readonly files: FilesService,
+    private readonly intake: FileIntake,
   ) {
     this.#directory = config.uploadDir;
     this.#expiryMs = config.uploadExpirySeconds * 1000;
@@ -70,7 +72,7 @@ export class UploadsService implements OnModuleInit, OnModuleDestroy {
 
   /** The file id of a finished upload, for the answer to HEAD. */
   async fileOf(caller: Caller, uploadId: string): Promise<string | null> {
-    return this.files.finishedUpload(caller, uploadId);
+    return this.intake.finishedUpload(caller, uploadId);
   }
 
   /** Removes spool files of uploads that expired or were finished a while ago; answers how many. */
@@ -123,7 +125,7 @@ export class UploadsService implements OnModuleInit, OnModuleDestroy {
     return this.#refusing(async () => {
       const { filename, sessionId, sha256 } = upload.metadata ?? {};
       const name = acceptFileName(filename ?? '');
-      this.files.checkUpload(name, upload.size ?? 0);
+      this.intake.checkUpload(name, upload.size ?? 0);
       if (sha256 && !SHA256.test(sha256))
         throw new AppError(
           'bad_request',
@@ -150,7 +152,7 @@ export class UploadsService implements OnModuleInit, OnModuleDestroy {
     return this.#refusing(async () => {
       const { filename, sessionId, sha256 } = upload.metadata ?? {};
       try {
-        const file = await this.files.ingest(this.#caller(), {
+        const file = await this.intake.ingest(this.#caller(), {
           path: join(this.#directory, upload.id),
           bytes: upload.size ?? 0,
           name: filename ?? '',
