@@ -36,6 +36,7 @@ def load(level):
 
 def warm():
     """The main scene in small: read, convert, group, print, draw, save."""
+    import matplotlib.font_manager
     import matplotlib.pyplot as plt
     import pandas as pd
 
@@ -63,3 +64,7 @@ def warm():
     axes.set_title('标题')
     figure.savefig(io.BytesIO(), format='png', dpi=50)
     plt.close('all')
+    # Open font files can't be shared over a fork, so matplotlib drops them in each child; dropping them here first costs no child a copied page.
+    forget_fonts = getattr(getattr(matplotlib.font_manager, '_get_font', None), 'cache_clear', None)
+    if forget_fonts:
+        forget_fonts()

@@ -19,6 +19,8 @@ MAX_PENDING = 1 << 18
 MAX_DISPLAYS = 100
 # Longest that a program that has said its last word is read on for what lies in its pipes, in seconds.
 DRAIN_SECONDS = 1.0
+# Reads that empty a pipe: its capacity is one piece (64 KiB), and a full one may come in two.
+PIPE_PIECES = 2
 DISPLAY_FIELDS = {'mimeType': str, 'name': str, 'text': str, 'width': int, 'height': int, 'table': dict}
 
 
@@ -204,7 +206,7 @@ class Relay:
 
     def drain_now(self, descriptor, output):
         """Reads what a pipe holds at this moment, up to its capacity."""
-        for _ in range(16):
+        for _ in range(PIPE_PIECES):
             try:
                 data = os.read(descriptor, READ_BYTES)
             except (BlockingIOError, OSError):
@@ -217,8 +219,10 @@ class Relay:
         """Takes the rest from the pipes. A program that still writes (a thread) is not waited for."""
         until = time.monotonic() + DRAIN_SECONDS
         for descriptor, output in sources.items():
-            while time.monotonic() < until and self._more(descriptor, output):
-                pass
+            # What was written before the last word fits into the pipe; what comes on top is from threads that go on.
+            pieces = PIPE_PIECES if self.result is not None else 1 << 30
+            while pieces and time.monotonic() < until and self._more(descriptor, output):
+                pieces -= 1
         for output in (self.stdout, self.stderr):
             self.send(output.finish())
 

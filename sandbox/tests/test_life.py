@@ -9,6 +9,8 @@ import time
 from support import BOX, PYTHON, SYSTEM_PYTHON, Box, descendants, group_folders, needs_python, needs_root, ordinary_user, unittest, until
 
 GENERATION_RUNS = 205
+# Launcher and init; nursery and zygote; program and monitor of each of three slots (two and a spare).
+IDLE_PROCESSES = 2 + 2 + 2 * 3
 
 
 def alive(pids):
@@ -107,7 +109,7 @@ class Life(unittest.TestCase):
         box = self.start()
         for i in range(10):
             self.assertEqual(box.run(f'print({i})').text, f'{i}\n')
-        until(lambda: len(descendants(box.process.pid)) <= 2 + 1 + 2 * 3, 'used slots to go')
+        until(lambda: len(descendants(box.process.pid)) <= IDLE_PROCESSES, 'used slots to go')
         folders = group_folders(box.process.pid)
         if folders:
             until(lambda: all(len([entry for entry in os.scandir(folder) if entry.is_dir()]) <= 3 for folder in folders), 'used groups to go')
@@ -187,7 +189,7 @@ class Life(unittest.TestCase):
             thread.join()
         self.assertEqual(failures, [])
         until(lambda: client(1) or len(seeds) > 1, 'another hash seed')
-        until(lambda: len(descendants(box.process.pid)) <= 2 + 1 + 2 * 3, 'the old generation to leave')
+        until(lambda: len(descendants(box.process.pid)) <= IDLE_PROCESSES, 'the old generation to leave')
 
     def test_a_generation_that_dies_is_replaced(self):
         """Its two processes, the nursery and the zygote, in turn."""
