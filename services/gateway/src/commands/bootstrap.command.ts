@@ -36,7 +36,7 @@ export async function bootstrap(app: INestApplicationContext, options: Bootstrap
   const users = app.get(UsersStore);
   const existing = await tenants.oldest();
   if (existing) {
-    await tenants.addMissingModel(existing);
+    await tenants.refreshModel(existing);
     const owner = await tenants.firstOwner(existing.id);
     const user = (owner && (await users.findById(owner))) ?? (await users.findByEmail(options.email));
     if (!user) throw new Error(`the tenant ${existing.name} has no owner`);

@@ -3,8 +3,12 @@ import type { AddressInfo } from 'node:net';
 import { startModelServer } from '@moli/scripted-model';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { AuditStore } from '../audit/audit.store.ts';
+import { TenantDb } from '../database/tenant-db.ts';
 import { startTestGateway, type TestGateway, type TestTenant } from '../gateway.fixture.ts';
+import { Metrics } from '../metrics.ts';
 import { ModelsService } from './models.service.ts';
+import { ModelsStore } from './models.store.ts';
 
 const KEY = 'sk-test-0123456789abcdefghij';
 const ROUTE = '/v1/model-configs';
@@ -254,4 +258,35 @@ test('MOLI_MODEL_* become the first model of a tenant', async () => {
   } finally {
     await configured.close();
   }
+});
+
+test('the model of the environment is added at a start, its key follows, and choices made in the settings stay', async () => {
+  const { app, config } = gateway;
+  const { id, keys } = await gateway.newTenant('Environment');
+  const db = app.get(TenantDb);
+  const start = async (modelName: string, modelApiKey: string) => {
+    const own = { ...config, modelBaseUrl: 'http://127.0.0.1:9/v1', modelName, modelApiKey };
+    const service = new ModelsService(own, db, app.get(ModelsStore), app.get(AuditStore), app.get(Metrics));
+    await db.as(id, (tx) => service.applyConfigured(tx, id));
+    await service.onModuleDestroy();
+  };
+  const sealed = () => db.as(id, async (tx) => (await app.get(ModelsStore).list(tx)).map((row) => row.key_sealed));
+  await start('first', KEY);
+  const [before] = await sealed();
+  await start('first', KEY);
+  expect(await sealed()).toEqual([before]);
+  await start('first', `${KEY}-new`);
+  expect((await sealed())[0]).not.toEqual(before);
+  await start('second', KEY);
+  const listed = (await as(keys.admin).get()).json.items as { id: string; model: string; isDefault: boolean }[];
+  expect(listed.map(({ model, isDefault }) => [model, isDefault])).toEqual([
+    ['first', false],
+    ['second', true],
+  ]);
+  await as(keys.admin).patch(listed[0]?.id ?? '', { isDefault: true });
+  await start('second', KEY);
+  expect((await as(keys.admin).get()).json.items.map((item: { isDefault: boolean }) => item.isDefault)).toEqual([
+    true,
+    false,
+  ]);
 });

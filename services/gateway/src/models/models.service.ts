@@ -107,12 +107,29 @@ export class ModelsService implements OnModuleDestroy {
     });
   }
 
-  /** The model that MOLI_MODEL_* name, for a new tenant; null when they are not set. Runs in the transaction that makes the tenant. */
-  async insertConfigured(tx: TenantTx, tenantId: string): Promise<ModelConfig | null> {
+  /**
+   * The model that MOLI_MODEL_* name, if they do: added as the default when the tenant has no model of that address and name, otherwise only its key is
+   * brought up to date, so that what people chose in the settings stays. Runs in the caller's transaction.
+   */
+  async applyConfigured(tx: TenantTx, tenantId: string): Promise<void> {
     const { modelBaseUrl, modelApiKey, modelName, modelContextTokens, modelScripted } = this.config;
-    if (!modelBaseUrl || !modelName) return null;
-    const body = { baseUrl: modelBaseUrl, model: modelName, apiKey: modelApiKey, contextTokens: modelContextTokens };
-    return view(await this.insert(tx, tenantId, body, modelScripted));
+    if (!modelBaseUrl || !modelName) return;
+    const known = (await this.store.list(tx)).find((row) => row.base_url === modelBaseUrl && row.model === modelName);
+    if (!known) {
+      const body = { baseUrl: modelBaseUrl, model: modelName, apiKey: modelApiKey, contextTokens: modelContextTokens };
+      await this.insert(tx, tenantId, { ...body, isDefault: true }, modelScripted);
+    } else if (modelApiKey && modelApiKey !== this.#openedKey(known)) {
+      await this.store.update(tx, known.id, { key_sealed: this.#seal.seal(modelApiKey, { tenantId, id: known.id }) });
+    }
+  }
+
+  /** The key of a row, or null when it has none or was sealed under another secret. */
+  #openedKey({ key_sealed, tenant_id, id }: ModelRow): string | null {
+    try {
+      return key_sealed && this.#seal.open(key_sealed, { tenantId: tenant_id, id });
+    } catch {
+      return null;
+    }
   }
 
   private async insert(tx: TenantTx, tenantId: string, body: NewModelConfig, scripted = false): Promise<ModelRow> {

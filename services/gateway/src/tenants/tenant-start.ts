@@ -13,15 +13,11 @@ export class TenantStart {
 
   async fill(tx: TenantTx, tenantId: string): Promise<void> {
     await this.agents.insertDefault(tx);
-    await this.models.insertConfigured(tx, tenantId);
+    await this.models.applyConfigured(tx, tenantId);
   }
 
-  /** For a tenant that was made before a model was configured. Answers whether one was added; a tenant with models keeps them as they are. */
-  async addMissingModel(tx: TenantTx, tenantId: string): Promise<boolean> {
-    const { n } = await tx
-      .selectFrom('model_configs')
-      .select((eb) => eb.fn.countAll<string>().as('n'))
-      .executeTakeFirstOrThrow();
-    return n === '0' && (await this.models.insertConfigured(tx, tenantId)) !== null;
+  /** For the first tenant at each start: the model of the configuration as it stands now. */
+  async refresh(tx: TenantTx, tenantId: string): Promise<void> {
+    await this.models.applyConfigured(tx, tenantId);
   }
 }
