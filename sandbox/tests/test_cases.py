@@ -33,7 +33,7 @@ class Cases(BoxCase):
                 self.assertTrue(result.artifact('a.png')['content'].startswith(b'\x89PNG'))
 
     def test_other_scripts_with_default_fonts(self):
-        code = read_case('fonts-simhei.py').replace('销售趋势（万元）', '요약 サマリー ₹ ①').replace("plt.rcParams['font.sans-serif'] = ['SimHei', 'Microsoft YaHei']\n", '')
+        code = read_case('fonts-simhei.py').replace('销售趋势（万元）', 'ملخص 요약 サマリー ₹ ① ✓★αβ −').replace("plt.rcParams['font.sans-serif'] = ['SimHei', 'Microsoft YaHei']\n", '')
         result = self.run_code(code)
         self.assert_ok(result)
         self.assertIn('missing glyphs 0', result.text)
