@@ -69,7 +69,7 @@ class Inputs:
 
 
 class Collection:
-    """One walk over a work folder. `artifacts` is [{ name, bytes, sha256, mimeType }] in the order of writing; `skipped` says what was passed over."""
+    """One walk over a work folder. `artifacts` is [{ name, bytes, sha256, mimeType, width?, height? }] in the order of writing; `skipped` says what was passed over."""
 
     def __init__(self, folder, inputs, limits):
         self.folder = folder
@@ -168,14 +168,18 @@ class Collection:
         try:
             digest, size, head = hashlib.sha256(), 0, b''
             while data := os.read(descriptor, READ_BYTES):
-                head = head or data[:16]
+                head = head or data[:24]
                 digest.update(data)
                 size += len(data)
         finally:
             os.close(descriptor)
         if self.inputs.digests.get(name) == digest.hexdigest():
             return None
-        return {'name': name, 'bytes': size, 'sha256': digest.hexdigest(), 'mimeType': mime_type(name, head)}
+        found = {'name': name, 'bytes': size, 'sha256': digest.hexdigest(), 'mimeType': mime_type(name, head)}
+        if found['mimeType'] == 'image/png' and head[12:16] == b'IHDR':
+            # What the file says of itself: a reader reserves room by it and believes nothing else of it.
+            found['width'], found['height'] = int.from_bytes(head[16:20], 'big'), int.from_bytes(head[20:24], 'big')
+        return found
 
 
 def mime_type(name, head):

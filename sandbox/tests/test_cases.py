@@ -96,6 +96,8 @@ class Cases(BoxCase):
         self.assertIn('total 15150', result.text)
         self.assertGreater(result.artifact('trend.png')['bytes'], 1000)
         self.assertEqual(result.artifact('trend.png')['mimeType'], 'image/png')
+        content = result.artifact('trend.png')['content']
+        self.assertEqual([result.artifact('trend.png')[side] for side in ('width', 'height')], [int.from_bytes(content[at:at + 4], 'big') for at in (16, 20)])
 
     def test_month_end_new(self):
         result = self.case('month-end-new.py')
