@@ -23,7 +23,10 @@ export function openLinksClient(connection: Redis, { traces }: QueueTelemetry): 
     defaultJobOptions: { attempts: 1, removeOnComplete: { age: 5 }, removeOnFail: { age: 60 } },
     streams: { events: { maxLen: 1_000 } },
   });
-  const events = new QueueEvents(LINKS_QUEUE, { connection: connection.duplicate() });
+  const listening = connection.duplicate();
+  // It comes back by itself; the commands' connection tells when Redis is away.
+  listening.on('error', () => {});
+  const events = new QueueEvents(LINKS_QUEUE, { connection: listening });
   queue.on('error', () => {});
   events.on('error', () => {});
   return {
@@ -34,6 +37,7 @@ export function openLinksClient(connection: Redis, { traces }: QueueTelemetry): 
     },
     async close() {
       await Promise.all([queue.close(), events.close()]);
+      listening.disconnect();
     },
   };
 }
