@@ -48,6 +48,41 @@ export async function readEvents(
   return rows.map(rowToEvent);
 }
 
+/** Bytes of data in one page; a page always has at least one event. */
+const PAGE_BYTES = 1024 * 1024;
+
+/**
+ * The next events after `after`, in order: at most `limit`, and not many more bytes than a page may have, so that a reader of long outputs costs no
+ * more memory than one of short words. The size of small values is taken as it is stored; large ones are stored compressed and are looked into.
+ */
+export async function readPage(tx: TenantTx, sessionId: string, after: number, limit: number): Promise<SessionEvent[]> {
+  const next = tx
+    .selectFrom('events')
+    .select(COLUMNS)
+    .select(
+      sql<number>`case when pg_column_size(data) > 1500 then octet_length(data::text) else pg_column_size(data) end`.as(
+        'bytes',
+      ),
+    )
+    .where('session_id', '=', sessionId)
+    .where('seq', '>', String(after))
+    .orderBy('seq')
+    .limit(limit);
+  const rows = await tx
+    .selectFrom(
+      tx
+        .selectFrom(next.as('next'))
+        .selectAll()
+        .select(sql<string>`sum(bytes) over (order by seq) - bytes`.as('before'))
+        .as('page'),
+    )
+    .select(COLUMNS)
+    .where('before', '<', String(PAGE_BYTES))
+    .orderBy('seq')
+    .execute();
+  return rows.map(rowToEvent);
+}
+
 /** All events of the named types, in order. */
 export async function readEventsOf(
   tx: TenantTx,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { log } from '@moli/telemetry';
 import type { TenantDb } from '../database/tenant-db.ts';
 import type { EventFeed } from './event-feed.ts';
-import { readEvents } from './events.store.ts';
+import { readPage } from './events.store.ts';
 import { type EventLine, toLine } from './session-events.ts';
 
 /** Events fetched from Postgres at once. */
@@ -13,6 +13,7 @@ const CHECK_MILLISECONDS = 3_000;
 const RETRY_MILLISECONDS = 1_000;
 /** Live events kept for a reader that is busy sending. Past this they are dropped and read again from Postgres: the log is the buffer. */
 const MAX_BUFFERED_EVENTS = 256;
+const MAX_BUFFERED_CHARACTERS = 1024 * 1024;
 
 export interface ReaderSources {
   readonly db: TenantDb;
@@ -47,11 +48,12 @@ export async function* readSession(
           await sleep(RETRY_MILLISECONDS, undefined, { signal }).catch(() => {});
           continue;
         }
-        if (page.length === PAGE_EVENTS) live.mustLook = true;
-        if (page.length > 0) {
-          last = (page.at(-1) as EventLine).seq;
-          yield page;
-          if (page.at(-1)?.type === 'session.deleted') return;
+        const { lines, more } = page;
+        if (more) live.mustLook = true;
+        if (lines.length > 0) {
+          last = (lines.at(-1) as EventLine).seq;
+          yield lines;
+          if (lines.at(-1)?.type === 'session.deleted') return;
           continue;
         }
       }
@@ -68,13 +70,21 @@ export async function* readSession(
   }
 }
 
+interface Page {
+  readonly lines: EventLine[];
+  /** The log goes on after the page. */
+  readonly more: boolean;
+}
+
 /** The next page from Postgres; a session that is gone ends with an event that exists only here. */
-async function lookUp(db: TenantDb, tenantId: string, sessionId: string, last: number): Promise<EventLine[]> {
+async function lookUp(db: TenantDb, tenantId: string, sessionId: string, last: number): Promise<Page> {
   return db.as(tenantId, async (tx) => {
     const session = await tx.selectFrom('sessions').select('next_seq').where('id', '=', sessionId).executeTakeFirst();
-    if (!session) return [deletedLine(sessionId, last + 1)];
-    if (Number(session.next_seq) <= last + 1) return [];
-    return (await readEvents(tx, sessionId, last, PAGE_EVENTS)).map(toLine);
+    if (!session) return { lines: [deletedLine(sessionId, last + 1)], more: false };
+    const newest = Number(session.next_seq) - 1;
+    if (newest <= last) return { lines: [], more: false };
+    const lines = (await readPage(tx, sessionId, last, PAGE_EVENTS)).map(toLine);
+    return { lines, more: (lines.at(-1)?.seq ?? newest) < newest };
   });
 }
 
@@ -87,15 +97,18 @@ class LiveBuffer {
   /** Postgres has something that did not come live, or may have. */
   mustLook = true;
   #lines: EventLine[] = [];
+  #characters = 0;
   #wake: (() => void) | undefined;
 
   push(line: EventLine): void {
     // The news that a session is gone has no place of its own in the log.
-    if (line.type === 'session.deleted' || this.#lines.length >= MAX_BUFFERED_EVENTS) {
-      this.#lines = [];
+    const full = this.#lines.length >= MAX_BUFFERED_EVENTS || this.#characters > MAX_BUFFERED_CHARACTERS;
+    if (line.type === 'session.deleted' || full) {
+      this.#clear();
       this.mustLook = true;
     } else {
       this.#lines.push(line);
+      this.#characters += line.json.length;
     }
     this.#wake?.();
   }
@@ -113,8 +126,13 @@ class LiveBuffer {
       taken.push(line);
       next += 1;
     }
-    this.#lines = [];
+    this.#clear();
     return taken;
+  }
+
+  #clear(): void {
+    this.#lines = [];
+    this.#characters = 0;
   }
 
   /** Resolves when something came, when the time is over (then Postgres is looked at), or on abort. */

@@ -5,7 +5,7 @@ import type { Caller } from '../identity/caller.ts';
 import { newId } from '../ids.ts';
 import type { SessionEvent } from './event.schema.ts';
 import { EventFeed } from './event-feed.ts';
-import { insertReserved, readEvents } from './events.store.ts';
+import { insertReserved, readEvents, readPage } from './events.store.ts';
 import { foldMessages } from './messages.fold.ts';
 import type { EventLine } from './session-events.ts';
 import { SessionLog } from './session-log.ts';
@@ -154,11 +154,11 @@ export class SessionsService {
     });
   }
 
-  /** Up to `limit` events after `after`. Errors: `not_found`. */
+  /** The next events after `after`, at most `limit`; fewer when they are long. Errors: `not_found`. */
   async page(caller: Caller, id: string, after: number, limit: number): Promise<SessionEvent[]> {
     return this.db.as(caller.tenantId, async (tx) => {
       if (!(await this.store.get(tx, caller, id))) throw sessionNotFound();
-      return readEvents(tx, id, after, limit);
+      return readPage(tx, id, after, limit);
     });
   }
 
