@@ -51,20 +51,15 @@ export async function memory(context: LoadContext): Promise<void> {
   const all = processes();
   const tree = [{ pid: status.pid, parent: 0, command: '' }, ...below(all, status.pid)];
   const zygotes = tree.filter(({ command }) => command.includes('zygote.py'));
-  const parents = new Set(zygotes.map(({ parent }) => parent));
-  const roots = zygotes.filter(
-    ({ pid }) =>
-      !zygotes.some(
-        (other) => other.pid === pid && parents.has(other.pid) && zygotes.some((one) => one.pid === other.parent),
-      ),
-  );
-  const forked = zygotes.filter(({ pid }) => !roots.some((root) => root.pid === pid));
-  const monitors = forked.filter(({ parent }) => roots.some(({ pid }) => pid === parent));
+  const pids = new Set(zygotes.map(({ pid }) => pid));
+  // A slot is two of them: the program, forked by the zygote, and its monitor, forked by the nursery.
+  const forked = zygotes.filter(({ parent }) => pids.has(parent));
+  const slots = forked.length / 2;
   const unique = sum(forked.map(({ pid }) => memoryOf(pid).unique));
   printTable(
     'Memory of one idle slot (G3)',
     ['', 'slots', 'unique MB a slot'],
-    [['Moli', String(monitors.length), digits(unique / Math.max(1, monitors.length) / MIB)]],
+    [['Moli', String(slots), digits(unique / Math.max(1, slots) / MIB)]],
   );
   const services = new Map(status.services.filter(({ pid }) => pid).map(({ name, pid }) => [name, pid!]));
   const rows = [...services].map(([name, pid]) => {
