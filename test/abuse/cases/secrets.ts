@@ -7,6 +7,8 @@ libc.write.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t]
 libc.sbrk.restype = ctypes.c_void_p
 libc.sbrk.argtypes = [ctypes.c_long]
 PAGE, MOST = 4096, 24 << 20
+# Found again in what was written: the search has something to search in.
+markers = [f'marker-of-{n}' for n in range(8)]
 out = os.open('memory.bin', os.O_CREAT | os.O_WRONLY)
 seen, written = set(), 0
 def dump(page):
@@ -33,10 +35,12 @@ if stack: spread(stack, 64)
 top = libc.sbrk(0)
 page = top // PAGE * PAGE - PAGE
 while written < MOST // 2 and dump(page): page -= PAGE
-for item in gc.get_objects():
+# The newest first: what came in with the job.
+for item in reversed(gc.get_objects()):
     if written > MOST: break
-    spread(id(item), 1)
-print(written > 1 << 20)
+    spread(id(item), 2)
+    for part in gc.get_referents(item): spread(id(part), 1)
+print(written > 1 << 20, ('marker-of-' + str(len('heap'))).encode() in open('memory.bin', 'rb').read())
 `;
 
 /** Cases 41, 42, 45, 67. What they print is searched for the secrets, as the output of every other case is. */
@@ -89,7 +93,7 @@ print(any(word in name for name in os.environ for word in ('MOLI', 'SECRET', 'RE
         name: 'the memory of the program',
         code: DUMP,
         limits: { wallSeconds: 20, cpuSeconds: 20 },
-        stdout: 'True\n',
+        stdout: 'True True\n',
         artifacts: ['memory.bin'],
       },
       {
@@ -97,7 +101,7 @@ print(any(word in name for name in os.environ for word in ('MOLI', 'SECRET', 'RE
         inputs: { 'in.csv': 'a,b\n1,2\n' },
         code: `print(open('in.csv').read())\n${DUMP}`,
         limits: { wallSeconds: 20, cpuSeconds: 20 },
-        stdout: /True\n$/,
+        stdout: /True True\n$/,
         artifacts: ['memory.bin'],
       },
       {
