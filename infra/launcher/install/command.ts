@@ -30,7 +30,7 @@ export async function runCommand(command: string, args: readonly string[], optio
     for (const line of text.split(/[\r\n]+/)) {
       if (line.trim() === '') continue;
       options.note?.(line);
-      if (/\berr(or)?\b/i.test(line) && errors.length < KEPT_ERRORS) errors.push(line);
+      if (/\berr(or)?\b/i.test(line) && !line.startsWith('npm http') && errors.length < KEPT_ERRORS) errors.push(line);
       else tail.push(line);
       if (tail.length > KEPT_LINES) tail.shift();
     }
