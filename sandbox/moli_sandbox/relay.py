@@ -5,7 +5,7 @@ import select
 import socket
 import time
 
-from . import wire
+from . import claims, wire
 from .channel import ResultReader
 from .outputs import Output
 from .usage import Usage
@@ -21,7 +21,6 @@ MAX_DISPLAYS = 100
 DRAIN_SECONDS = 1.0
 # Reads that empty a pipe: its capacity is one piece (64 KiB), and a full one may come in two.
 PIPE_PIECES = 2
-DISPLAY_FIELDS = {'mimeType': str, 'name': str, 'text': str, 'width': int, 'height': int, 'table': dict}
 
 
 class Gone(Exception):
@@ -177,16 +176,15 @@ class Relay:
                 self.skipped.append({'name': 'display', 'reason': f'{cap} shown by one run'})
             return
         try:
-            value = json.loads(text)
-            clean = {name: value[name] for name, kind in DISPLAY_FIELDS.items() if type(value.get(name)) is kind}
-            if 'mimeType' not in clean:
+            clean = claims.clean_display(json.loads(text))
+            if clean is None:
                 return
             if data:
                 clean['bytes'] = len(data)
             frames = wire.json_frame('P', clean)
             if len(frames) > wire.MAX_PAYLOAD:
                 return
-        except (ValueError, AttributeError, RecursionError):
+        except (ValueError, RecursionError):
             return
         self.send(frames)
         for start in range(0, len(data), wire.MAX_PAYLOAD):

@@ -125,6 +125,26 @@ class Protocol(BoxCase):
         self.assertEqual(result.verdict, 'user_error')
         self.assertEqual(result.error, {'name': '', 'message': '', 'traceback': '', 'line': None, 'explanation': {'zh': '', 'en': ''}})
 
+    def test_displays_that_are_not_as_agreed(self):
+        """What is left of them is what a runner was promised: it must not give up on a run for what a program says."""
+        result = self.run_code(
+            'import gc, os, json\nfrom moli_sandbox import channel\n'
+            'sender = next(o for o in gc.get_objects() if isinstance(o, channel.Sender))\n'
+            'def raw(text, data=b""):\n  os.write(3, channel.HEADER.pack(sender.nonce, b"P", len(text), len(data)) + text + data)\n  os.read(3, 1)\n'
+            'for kind in ("", "html", "text/html\\r\\nset-cookie: a=b", "x/" + "y" * 900, "\\ud800/x", "a/b; c"): raw(json.dumps({"mimeType": kind, "text": "t"}).encode(), b"x")\n'
+            'for name in ("../../up", "a/b", "a\\r\\nb", "", "n" * 900, "\\u202e", "\\ud800"): raw(json.dumps({"mimeType": "text/html", "name": name}).encode(), b"x")\n'
+            'raw(json.dumps({"mimeType": "image/png", "width": -5, "height": 10**30}).encode(), b"x")\n'
+            'raw(json.dumps({"mimeType": "image/png", "width": True, "height": 1.5}).encode(), b"x")\n'
+            'columns = [{"name": "a", "type": "integer"}]\n'
+            'for table in ({"columns": "x", "rows": [[{}]], "totalRows": "a"}, {"columns": columns, "rows": [[1, 2]], "totalRows": 1, "totalColumns": 1}, '
+            '{"columns": columns, "rows": [[2**60]], "totalRows": 1, "totalColumns": 1}, {"columns": columns, "rows": [[{}]], "totalRows": 1, "totalColumns": 1}, '
+            '{"columns": columns, "rows": [[1]], "totalRows": 1.5, "totalColumns": 10**400}, {"columns": [5], "rows": [[1]], "totalRows": 1, "totalColumns": 1}):\n'
+            '  raw(json.dumps({"mimeType": "text/plain", "text": "t", "table": table}).encode())\n')
+        self.assert_ok(result)
+        self.assertEqual(
+            [{name: value for name, value in item.items() if name != 'content'} for item in result.displays],
+            [{'mimeType': 'text/html', 'bytes': 1}] * 7 + [{'mimeType': 'image/png', 'bytes': 1}] * 2 + [{'mimeType': 'text/plain', 'text': 't'}] * 6)
+
     def test_many_displays_are_bounded(self):
         result = self.run_code('for i in range(300): display(i)')
         self.assert_ok(result)
