@@ -14,7 +14,17 @@ const FORGED = `import json, os, struct
 result = json.dumps({'verdict': 'ok', 'success': True, 'exitCode': 0, 'error': None, 'forged': 'forged'})
 `;
 
-/** Cases 32 to 36, 40. */
+/** Speaks on the program's own channel, which it finds in its memory: it can lie about itself, and must not be able to do more. */
+const CHANNEL = `import gc, json, os, struct
+sender = next(item for item in gc.get_objects() if type(item).__name__ == 'Sender')
+def say(display, data=b''):
+    text = json.dumps(display).encode()
+    rest = struct.pack('<16scII', sender.nonce, b'P', len(text), len(data)) + text + data
+    while rest: rest = rest[os.write(sender.descriptor, rest):]
+    os.read(sender.descriptor, 1)
+`;
+
+/** Cases 32 to 36, 40, 47. */
 export const OUTPUT_CASES: readonly AbuseCase[] = [
   {
     id: 32,
@@ -190,6 +200,19 @@ raise ValueError('real')
 `,
         verdict: 'user_error',
         error: 'ValueError',
+      },
+      {
+        name: 'displays that break every promise, said on the channel itself',
+        code: `${CHANNEL}
+for kind in ('', 'text/html\\r\\nset-cookie: a=b', 'x/' + 'y' * 900, 'a/b; c'): say({'mimeType': kind, 'text': 't'}, b'x')
+for name in ('../../up', '/etc/passwd', 'a\\r\\nb', 'n' * 900): say({'mimeType': 'text/html', 'name': name}, b'<script>alert(1)</script>')
+say({'mimeType': 'image/png', 'width': -5, 'height': 10 ** 30}, b'x')
+say({'mimeType': 'text/plain', 'text': 't', 'table': {'columns': 'x', 'rows': [[{}]], 'totalRows': 'a'}})
+say({'mimeType': 'text/plain', 'text': 't', 'table': {'columns': [], 'rows': [[2 ** 60]], 'totalRows': 1.5, 'totalColumns': 10 ** 400}})
+print('said')
+`,
+        stdout: 'said\n',
+        artifacts: ['figure', 'figure', 'figure', 'figure', 'figure'],
       },
       {
         name: 'the hooks of the sandbox replaced',
