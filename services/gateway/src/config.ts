@@ -97,11 +97,9 @@ export const GatewayConfigSchema = z.object({
     .string()
     .optional()
     .meta({ description: 'Name of that model.', aliases: ['model_name'] }),
-  modelContextTokens: integer(1_000, 10_000_000)
-    .optional()
-    .meta({
-      description: 'Context window of that model, in tokens. Default: by the model’s name, 32,000 for an unknown one.',
-    }),
+  modelContextTokens: integer(1_000, 10_000_000).optional().meta({
+    description: 'Context window of that model, in tokens. Default: by the model’s name, 32,000 for an unknown one.',
+  }),
   modelScripted: flag
     .default(false)
     .meta({ description: 'That model is a scripted one for demonstrations; it is labelled so wherever it shows.' }),
