@@ -104,6 +104,8 @@ class Collection:
         return artifacts
 
     def _folder(self, descriptor, prefix, depth):
+        # A program may have closed a folder to everyone, the work folder too.
+        os.fchmod(descriptor, 0o700)
         with os.scandir(descriptor) as entries:
             for entry in entries:
                 self.entries += 1

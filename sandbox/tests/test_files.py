@@ -110,6 +110,12 @@ class Files(BoxCase):
         self.assert_ok(result)
         self.assertIn('c', self.names(result))
 
+    def test_folders_closed_to_everyone(self):
+        for mode in (0, 0o100, 0o200, 0o400):
+            result = self.run_code(f'import os\nopen("a.txt", "w").write("x"); os.mkdir("d"); open("d/b.txt", "w").write("y"); os.chmod("d", 0o400); os.chmod("/workspace", {mode});')
+            self.assert_ok(result)
+            self.assertEqual(sorted(self.names(result)), ['a.txt', 'd/b.txt'])
+
     def test_files_that_were_not_closed_are_whole(self):
         result = self.run_code('f = open("open.txt", "w"); f.write("x" * 100)\nimport gzip, zipfile\ng = gzip.open("g.gz", "wt"); g.write("text")\nz = zipfile.ZipFile("z.zip", "w"); z.writestr("a", "b");')
         self.assert_ok(result)
