@@ -8,6 +8,7 @@ import type { Accepted } from '../sessions/sessions.schema.ts';
 import { type LockedSession, SessionsStore } from '../sessions/sessions.store.ts';
 import { InputsStore, type NewInput } from './inputs.store.ts';
 import { Lease } from './lease.ts';
+import { TURN_ENDS } from './turn-ending.ts';
 import type { TurnInput } from './turn-input.ts';
 import { TurnRunner } from './turn-runner.ts';
 
@@ -35,10 +36,15 @@ export class TurnDoor {
     return this.inputs.answerOf(tx, sessionId, clientMessageId);
   }
 
-  /** The newest input of a session in which nothing runs or waits. Errors: `turn_running`. */
+  /**
+   * The newest input of a session in which nothing runs or waits. A holder lets go of a session a moment after the event that ends the turn, and
+   * readers act on that event: from then on a new input may wait for it. Errors: `turn_running`.
+   */
   async lastIdle(tx: TenantTx, session: LockedSession): Promise<TurnInput | undefined> {
-    if (session.owner !== null) throw turnRunning();
-    return (await this.inputs.newest(tx, session.id))?.input;
+    const newest = await this.inputs.newest(tx, session.id);
+    const idle = session.owner === null || (newest?.started && (await hasEnded(tx, session.id, newest.input.turnId)));
+    if (!idle) throw turnRunning();
+    return newest?.input;
   }
 
   /** Puts an input into the queue; when nobody holds the session, takes it for this gateway and begins with the input. */
@@ -62,4 +68,16 @@ export class TurnDoor {
     this.log.publish(events);
     if (taken) this.runner.start(taken.held, { input: taken.input });
   }
+}
+
+async function hasEnded(tx: TenantTx, sessionId: string, turnId: string): Promise<boolean> {
+  const end = await tx
+    .selectFrom('events')
+    .select('seq')
+    .where('session_id', '=', sessionId)
+    .where('turn_id', '=', turnId)
+    .where('type', 'in', TURN_ENDS)
+    .limit(1)
+    .executeTakeFirst();
+  return end !== undefined;
 }

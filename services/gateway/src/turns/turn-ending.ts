@@ -4,6 +4,9 @@ import type { EventData } from '../sessions/event.schema.ts';
 import type { EventIds, LogWriter } from '../sessions/log-writer.ts';
 import { TurnCut } from './turn-cut.ts';
 
+/** The events of which exactly one closes each turn. */
+export const TURN_ENDS = ['turn.completed', 'turn.stopped', 'turn.failed', 'turn.interrupted'] as const;
+
 /** How a turn ends: the state of its answer and the one event that closes it. */
 interface Ending {
   readonly status: EventData<'message.completed'>['status'];

@@ -1,7 +1,8 @@
 import { until } from '@moli/testing';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { Lease } from './lease.ts';
+import { TurnLoop } from './turn-loop.ts';
 import { isTurnEnd, numbers, ofType, type TurnWorld, textOf, turnWorld, upTo } from './turns.fixture.ts';
 
 /** Written over more than a second, in pieces of one character. */
@@ -53,6 +54,29 @@ describe('stopping', () => {
     expect((await world.ask(`/v1/sessions/${sessionId}/continue`, { body: {} })).json.code).toMatch(
       /conflict|turn_running/,
     );
+  });
+
+  test('an answer can be continued once readers know of its end, though the session is still held', async () => {
+    const loop = world.gateway.app.get(TurnLoop);
+    const run = loop.run.bind(loop);
+    const letGo = Promise.withResolvers<void>();
+    vi.spyOn(loop, 'run').mockImplementationOnce(async (...turn) => {
+      await run(...turn);
+      await letGo.promise;
+    });
+    const sessionId = await world.newSession();
+    await world.send(sessionId, 'hang once more');
+    await world.follow(sessionId, ({ type }) => type === 'text.delta');
+    expect((await world.ask(`/v1/sessions/${sessionId}/continue`, { body: {} })).json.code).toBe('turn_running');
+    await world.ask(`/v1/sessions/${sessionId}/stop`, { method: 'POST' });
+    const stopped = await world.follow(sessionId, isTurnEnd);
+    const goOn = () => world.ask(`/v1/sessions/${sessionId}/continue`, { body: {} });
+    expect((await goOn()).status).toBe(202);
+    // The second one waits behind the first.
+    expect((await goOn()).json.code).toBe('turn_running');
+    letGo.resolve();
+    const more = await world.follow(sessionId, isTurnEnd, { after: stopped.at(-1)?.seq });
+    expect(ofType(more, 'message.completed')[0]?.data.text).toBe('Half a sentence and then the other half.');
   });
 
   test('reaches a turn that runs in another gateway', async () => {

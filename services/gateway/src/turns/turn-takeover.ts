@@ -4,9 +4,8 @@ import { TenantDb } from '../database/tenant-db.ts';
 import type { HeldSession, LogWriter } from '../sessions/log-writer.ts';
 import { foldAnswer } from './answer-so-far.ts';
 import { InputsStore } from './inputs.store.ts';
+import { TURN_ENDS } from './turn-ending.ts';
 import { TurnRunner } from './turn-runner.ts';
-
-const TURN_ENDS = ['turn.completed', 'turn.stopped', 'turn.failed', 'turn.interrupted'];
 
 /** Goes on with sessions whose gateway is gone: the turn that ran there ends as interrupted, its text is kept, waiting inputs are worked off. */
 @Injectable()
