@@ -88,6 +88,19 @@ function cutOff(path: string, whole: Uint8Array, send: number): Promise<void> {
 }
 
 describe('a resumable upload', () => {
+  it('is announced with its extensions and the most it takes', async () => {
+    const { status, headers } = await gateway.ask('/api/upload', { method: 'OPTIONS', key });
+    expect(status).toBe(204);
+    expect(headers.get('tus-version')).toBe('1.0.0');
+    expect(headers.get('tus-max-size')).toBe(String(50 * MIB));
+    expect(headers.get('tus-extension')?.split(',').sort()).toEqual([
+      'creation',
+      'creation-with-upload',
+      'expiration',
+      'termination',
+    ]);
+  });
+
   it('in pieces becomes one file whose hash is the source', async () => {
     const content = csv(3 * MIB);
     const created = await create(content.length, { filename: 'pieces.csv', sha256: sha256(content) });

@@ -14,7 +14,7 @@ export async function registerUploads(fastify: FastifyInstance, uploads: Uploads
     scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
     for (const url of ['/api/upload', '/api/upload/*'])
       scope.route({
-        method: ['POST', 'PATCH', 'HEAD', 'DELETE'],
+        method: ['OPTIONS', 'POST', 'PATCH', 'HEAD', 'DELETE'],
         url,
         exposeHeadRoute: false,
         handler: (request, reply) => answer(request, reply, uploads),
@@ -34,6 +34,7 @@ async function answer(request: FastifyRequest, reply: FastifyReply, uploads: Upl
     reply.header('tus-resumable', '1.0.0').header('connection', 'close');
     throw context.refusal ?? refusalOf(response.status, await response.text());
   }
+  if (request.method === 'OPTIONS') reply.header('tus-max-size', uploads.maxBytes);
   if (request.method === 'HEAD') {
     const id = request.url.split('?')[0]?.split('/').at(-1);
     const complete = response.headers.get('upload-offset') === response.headers.get('upload-length');

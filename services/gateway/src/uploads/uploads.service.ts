@@ -31,6 +31,8 @@ const SHA256 = /^[0-9a-f]{64}$/;
 export class UploadsService implements OnModuleInit, OnModuleDestroy {
   readonly tus: Server;
   readonly context = new AsyncLocalStorage<UploadContext>();
+  /** Of one file; the intake refuses more, the protocol only tells it. */
+  readonly maxBytes: number;
   readonly #store: FileStore;
   readonly #directory: string;
   readonly #expiryMs: number;
@@ -41,6 +43,7 @@ export class UploadsService implements OnModuleInit, OnModuleDestroy {
     private readonly files: FilesService,
     private readonly intake: FileIntake,
   ) {
+    this.maxBytes = config.uploadMaxBytes;
     this.#directory = config.uploadDir;
     this.#expiryMs = config.uploadExpirySeconds * 1000;
     this.#store = new FileStore({ directory: this.#directory, expirationPeriodInMilliseconds: this.#expiryMs });
