@@ -85,7 +85,7 @@ const identicalCalls = (name: string, count: number): AppError =>
   limit(
     'identical_calls',
     `模型第 ${count} 次用完全相同的参数调用工具 ${name}，不会再有不同的结果，这一轮到此结束。请换个说法再问，或补充它缺少的信息。`,
-    `The model called the tool ${name} for the ${count}th time with exactly the same arguments, which would not give another result, so the turn was ended. Ask in another way, or add what it lacks.`,
+    `The model called the tool ${name} ${count} times with exactly the same arguments, which would not give another result, so the turn was ended. Ask in another way, or add what it lacks.`,
     { tool: name, limit: count },
   );
 
