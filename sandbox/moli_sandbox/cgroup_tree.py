@@ -1,5 +1,6 @@
 """The launcher's side of cgroups: finds the trees that it may write to, makes a group a run, removes it after the run (v1 and v2)."""
 import array
+import fcntl
 import json
 import os
 import signal
@@ -75,14 +76,18 @@ class Trees:
         self.folders = folders
         self.unified = unified
         self.cpus = cpus
+        self.locks = [lock(folder) for folder in folders.values()]
 
     def make(self, name, pid):
         """Makes a group with `pid` in it. Returns { name: descriptor } of the files that its monitor needs."""
+        self._restore()
         for controller, folder in self.folders.items():
             path = f'{folder}/{name}'
             os.mkdir(path, 0o755)
             self._bound(controller, path)
-            write(f'{path}/cgroup.procs', str(pid))
+        # Last: a program is in none of its groups or in all of them, and what failed half way is removed without harm to it.
+        for folder in self.folders.values():
+            write(f'{folder}/{name}/cgroup.procs', str(pid))
         descriptors = {}
         for file, (controller, leaf) in FILES_V1.items():
             folder = self.folders['' if self.unified else controller]
@@ -93,6 +98,17 @@ class Trees:
                 # memory.peak came with 5.19; the monitor samples without it.
                 continue
         return descriptors
+
+    def _restore(self):
+        """Makes a box's folder again when somebody removed it: runs go on as strong as before."""
+        for at, folder in enumerate(self.folders.values()):
+            if os.path.isdir(folder):
+                continue
+            os.mkdir(folder)
+            if self.unified:
+                delegate(folder)
+            os.close(self.locks[at])
+            self.locks[at] = lock(folder)
 
     def _bound(self, controller, path):
         """Fixes what does not depend on the job: no swap, and the share of the processors."""
@@ -151,11 +167,38 @@ def remove_all(folder):
         time.sleep(0.01)
 
 
+def lock(folder):
+    """A lock on a box's folder that lasts as long as its launcher, and that launchers in other pid namespaces see too."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def is_held(folder):
+    """Whether a living launcher has this folder."""
+    try:
+        os.close(lock(folder))
+    except BlockingIOError:
+        return True
+    except OSError:
+        pass
+    return False
+
+
 def sweep(folder):
-    """Removes what boxes that died without a word left behind. A box's folder names its launcher: pid and start time."""
+    """
+    Removes what boxes that died without a word left behind. A box's folder names its launcher: pid and start time. Another pid namespace (a
+    container beside this one) counts pids anew, so the lock has the last word.
+    """
     for entry in os.scandir(folder):
         parts = entry.name.split('-')
-        if entry.name.startswith(PREFIX) and len(parts) == 3 and parts[1].isdigit() and str(start_time(int(parts[1]))) != parts[2]:
+        if not entry.name.startswith(PREFIX) or len(parts) != 3 or not parts[1].isdigit():
+            continue
+        if str(start_time(int(parts[1]))) != parts[2] and not is_held(entry.path):
             remove_all(entry.path)
 
 
@@ -203,12 +246,17 @@ def open_v2(mount, path, name, cpus):
                 # Refused while the group itself holds processes, except at the top: then the next candidate is tried.
                 write(f'{folder}/cgroup.subtree_control', '+memory +pids +cpu')
             if has_controllers(base):
-                write(f'{base}/cgroup.subtree_control', ' '.join(f'+{controller}' for controller in WANTED if controller in controllers_of(base)))
+                delegate(base)
                 return Trees({'': base}, True, cpus)
         except OSError:
             pass
         remove_all(base)
     return None
+
+
+def delegate(base):
+    """Lets the groups below a box's folder have its controllers (v2)."""
+    write(f'{base}/cgroup.subtree_control', ' '.join(f'+{controller}' for controller in WANTED if controller in controllers_of(base)))
 
 
 def controllers_of(folder):

@@ -37,6 +37,18 @@ class Trees(unittest.TestCase):
         cgroup_tree.sweep(self.folder)
         self.assertEqual(sorted(os.listdir(self.folder)), sorted([mine, 'moli-x', 'other']))
 
+    def test_sweep_leaves_what_a_launcher_in_another_pid_namespace_holds(self):
+        # Its pid means nothing here, or is somebody else's.
+        held, dead = f'moli-{1 << 22}-1', f'moli-{os.getpid()}-1'
+        for name in (held, dead):
+            self.make(f'{name}/run-1')
+        descriptor = cgroup_tree.lock(os.path.join(self.folder, held))
+        cgroup_tree.sweep(self.folder)
+        self.assertEqual(os.listdir(self.folder), [held])
+        os.close(descriptor)
+        cgroup_tree.sweep(self.folder)
+        self.assertEqual(os.listdir(self.folder), [])
+
     def test_start_time(self):
         self.assertGreater(cgroup_tree.start_time(os.getpid()), cgroup_tree.start_time(1))
         self.assertIsNone(cgroup_tree.start_time(1 << 22))

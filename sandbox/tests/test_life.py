@@ -6,6 +6,7 @@ import subprocess
 import threading
 import time
 
+from moli_sandbox import cgroup_tree
 from support import BOX, PYTHON, SYSTEM_PYTHON, Box, descendants, group_folders, needs_python, needs_root, ordinary_user, unittest, until
 
 GENERATION_RUNS = 205
@@ -113,6 +114,19 @@ class Life(unittest.TestCase):
         folders = group_folders(box.process.pid)
         if folders:
             until(lambda: all(len([entry for entry in os.scandir(folder) if entry.is_dir()]) <= 3 for folder in folders), 'used groups to go')
+
+    def test_goes_on_as_strong_when_its_groups_were_removed(self):
+        box = self.start()
+        folders = group_folders(box.process.pid)
+        if not folders:
+            self.skipTest('no cgroup tree is writable')
+        for folder in folders:
+            cgroup_tree.remove_all(folder)
+        until(lambda: box.run('print(1)').text == '1\n', 'a run to end well')
+        for _ in range(box.answer['slots'] + 2):
+            result = box.run('print(2)')
+            self.assertEqual(result.text, '2\n')
+        self.assertIn('cgroup', result.end['strength'])
 
     def test_dead_children_do_not_pile_up(self):
         box = self.start()
