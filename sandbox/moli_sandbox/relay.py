@@ -138,8 +138,9 @@ class Relay:
             for message in self.channel.feed(data):
                 self.take_message(*message)
             if self.channel.broken:
-                # Nobody will answer on it any more, so nobody may wait for an answer.
-                self.slot.results.shutdown(socket.SHUT_WR)
+                # Nobody will answer on it any more, so nobody may wait for an answer; and reading on would make the monitor work for a flood.
+                self.slot.results.shutdown(socket.SHUT_RDWR)
+                return False
         return True
 
     def take_message(self, kind, text, data):

@@ -98,6 +98,10 @@ class Protocol(BoxCase):
                 self.assertEqual(result.verdict, 'ok', result.end)
                 self.assertIn('after', result.text)
 
+    def test_nonsense_without_an_end_is_not_read_on(self):
+        result = self.run_code('import os\nsent = 0\ntry:\n  while True: sent += os.write(3, b"x" * 65536)\nexcept BrokenPipeError: print(sent < 1 << 22)', limits={'wallSeconds': 20})
+        self.assertEqual((result.verdict, result.text), ('ok', 'True\n'))
+
     def test_forged_result_does_not_hide_how_the_kernel_ended_it(self):
         result = self.run_code('import os\nos.write(3, b"x" * 50)\nos.kill(os.getpid(), 11)\nimport ctypes; ctypes.string_at(0)')
         self.assertEqual((result.verdict, result.end['signal']), ('signalled', 'SIGSEGV'))
