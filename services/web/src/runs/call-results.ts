@@ -37,3 +37,6 @@ export function resultWords(calls: readonly ToolCall[]): string[] {
     ...(tables ? [t('run.tables', { n: tables }, tables)] : []),
   ];
 }
+
+/** Why a call was made: the model's own words before it, which it does not always say. */
+export const reasonOf = (call: Pick<ToolCall, 'trigger'>): string => call.trigger || t('trace.byModel');

@@ -28,7 +28,7 @@ function mainScene() {
   log.add('turn.started', { model: 'm', reason: 'fixed', agentId: 'g' }, ids);
   log.add('reasoning.delta', { text: '想一想' }, ids);
   for (const text of ['我', '先', '读取']) log.add('text.delta', { text }, ids);
-  log.add('tool.call', { callId: 'c1', name: 'run_python', arguments: { code: '1' }, trigger: 'model' }, ids);
+  log.add('tool.call', { callId: 'c1', name: 'run_python', arguments: { code: '1' }, trigger: '' }, ids);
   log.add('run.queued', run, ids);
   log.add('run.started', { ...run, stage: 'running' }, ids);
   for (const text of ['a', 'b\n']) log.add('run.output', { ...run, stream: 'stdout', text }, ids);
@@ -130,7 +130,7 @@ describe('fold', () => {
     const ids = { turnId: 't', messageId: 'a' };
     log.add('turn.started', { model: 'm', reason: '', agentId: 'g' }, ids);
     log.add('text.delta', { text: '部分' }, ids);
-    log.add('tool.call', { callId: 'c', name: 'run_python', arguments: {}, trigger: 'model' }, ids);
+    log.add('tool.call', { callId: 'c', name: 'run_python', arguments: {}, trigger: '' }, ids);
     log.add(type, data as never, { turnId: 't' });
     const state = foldAll(log.events);
     const answer = state.messages.get('a')!;
