@@ -28,9 +28,9 @@ describe('table data', () => {
     expect([0, 1, 2].map((column) => isNumeric(table, column))).toEqual([false, true, true]);
   });
 
-  it('writes CSV that spreadsheets read as it was, without running formulas', () => {
+  it('writes CSV that spreadsheets read as it was, with a byte order mark and without running formulas', () => {
     expect(toCsv(table, table.rows)).toBe(
-      '地区,id,x\r\n华东,9007199254740993,2\r\n\'=SUM(A1),5,\r\n"a ""b"", c",12,-1\r\n',
+      '\ufeff地区,id,x\r\n华东,9007199254740993,2\r\n\'=SUM(A1),5,\r\n"a ""b"", c",12,-1\r\n',
     );
   });
 

@@ -41,10 +41,13 @@ function compareCells(a: string | number | boolean, b: string | number | boolean
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-/** RFC 4180 with CRLF. A sign that spreadsheets take for a formula is put in as text. */
+/**
+ * A CSV file for spreadsheets: RFC 4180 with CRLF. The byte order mark tells them that it is UTF-8; without it Chinese comes out broken. A sign that
+ * they take for a formula is put in as text.
+ */
 export function toCsv(table: TableDisplay, rows: readonly Cell[][]): string {
   const lines = [table.columns.map((column) => csvField(column.name)), ...rows.map((row) => row.map(csvField))];
-  return `${lines.map((line) => line.join(',')).join('\r\n')}\r\n`;
+  return `\ufeff${lines.map((line) => line.join(',')).join('\r\n')}\r\n`;
 }
 
 function csvField(cell: Cell | undefined): string {
