@@ -144,12 +144,25 @@ export const useUploads = defineStore('uploads', () => {
     upload.state = 'detecting';
     try {
       if (!fileId) throw new Error(t('upload.noId'));
-      upload.file = await getFile(fileId);
+      upload.file = await describedBy(fileId);
       useSessionFiles().note(upload.file);
       upload.state = 'done';
     } catch (error) {
       refuse(upload, problemOf(error).detail);
     }
+  }
+
+  /** What the server found in a file that is in. A line that is down is waited for: the upload itself is done. */
+  async function describedBy(fileId: string): Promise<StoredFile> {
+    for (const wait of retryDelays) {
+      try {
+        return await getFile(fileId);
+      } catch (error) {
+        if (problemOf(error).code !== 'offline') throw error;
+      }
+      await new Promise((resolve) => window.setTimeout(resolve, wait));
+    }
+    return getFile(fileId);
   }
 
   function pause(upload: Upload): void {
