@@ -32,7 +32,7 @@ export interface PageOptions {
   /** Console errors that belong to the test, such as those of a line that it cuts. */
   readonly allowed?: readonly RegExp[];
   /** Called before the page is loaded, to put routes in. */
-  readonly prepare?: (page: Page) => Promise<void>;
+  readonly prepare?: (page: Page) => Promise<unknown>;
 }
 
 export interface Surf {
@@ -51,8 +51,11 @@ export function useBrowser(stack = Stack.shared()): Surf {
 
   beforeAll(async () => {
     person = await newPerson(stack);
-    process.env.HOME = testFolder('browser-home');
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+    browser = await chromium.launch({
+      executablePath: CHROMIUM,
+      args: FLAGS,
+      env: { ...process.env, HOME: testFolder('browser-home') },
+    });
   });
   afterEach(async () => {
     for (const context of browser?.contexts() ?? []) await context.close();

@@ -74,7 +74,7 @@ export interface StoredMessage {
   readonly text: string;
   readonly status: string;
   readonly tools: readonly {
-    readonly runId?: string;
+    readonly error?: { readonly explanation?: Readonly<Record<Locale, string>> };
     readonly artifacts: readonly { readonly id: string; readonly name: string; readonly bytes: number }[];
   }[];
 }
