@@ -6,11 +6,13 @@ import { ROOT } from '../paths.ts';
 
 type Env = Readonly<Record<string, string>>;
 
+/** The built gateway. */
+export const GATEWAY = join(ROOT, 'services/gateway/dist/main.js');
+
 /** Runs a command of the gateway to its end; answers the JSON that it printed. Its own words come out with a failure. */
 export function gatewayCommand<T>(env: Env, args: readonly string[]): Promise<T> {
-  const main = join(ROOT, 'services/gateway/dist/main.js');
   return new Promise((resolve, reject) => {
-    execFile(process.execPath, [main, ...args], { env }, (error, stdout, stderr) => {
+    execFile(process.execPath, [GATEWAY, ...args], { env }, (error, stdout, stderr) => {
       if (!error) return resolve(JSON.parse(stdout) as T);
       const said = stderr.trim() || error.message;
       // The gateway's exit code 2: wrong usage, explained in the language of the terminal.

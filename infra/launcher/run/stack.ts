@@ -1,11 +1,11 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { hostname, networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { portHolder } from '@moli/processes';
 import { Failure } from '../failure.ts';
 import { type DataFolder, ROOT } from '../paths.ts';
 import type { Text } from '../words.ts';
-import { type FirstStart, gatewayCommand } from './gateway-cli.ts';
+import { type FirstStart, GATEWAY, gatewayCommand } from './gateway-cli.ts';
 import { LogFile } from './log-file.ts';
 import { MARK } from './orphans.ts';
 import { readSecrets, type Secrets } from './secrets.ts';
@@ -54,6 +54,14 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   });
   const log = (name: string) => new LogFile(folder.logs, name);
   const gateway = gatewayEnv(options, secrets, ports, url);
+  const startGateway = async () => {
+    await migrate(folder, { ...gateway, MOLI_DATABASE_OWNER_URL: databaseUrl('postgres', secrets.postgres, ports) });
+    const [first] = await Promise.all([
+      gatewayCommand<FirstStart>(gateway, ['bootstrap']),
+      supervisor.start(gatewayService(options, gateway, log('gateway')), GRACE_MS.gateway),
+    ]);
+    return first;
+  };
   try {
     await Promise.all([
       supervisor.start(
@@ -70,15 +78,9 @@ export async function startStack(options: StackOptions): Promise<Stack> {
         GRACE_MS.redis,
       ),
     ]);
-    await Promise.all([
+    const [, first] = await Promise.all([
       supervisor.start(executorService(options, secrets, ports, log('executor')), GRACE_MS.executor),
-      gatewayCommand({ ...gateway, MOLI_DATABASE_OWNER_URL: databaseUrl('postgres', secrets.postgres, ports) }, [
-        'migrate',
-      ]),
-    ]);
-    const [first] = await Promise.all([
-      gatewayCommand<FirstStart>(gateway, ['bootstrap']),
-      supervisor.start(gatewayService(options, gateway, log('gateway')), GRACE_MS.gateway),
+      startGateway(),
     ]);
     return { url, first, stop: () => supervisor.stop() };
   } catch (error) {
@@ -97,6 +99,19 @@ export function gatewayEnvOf(folder: DataFolder, settings: Settings, state: Stat
     ports,
     state.url,
   );
+}
+
+/**
+ * Brings the database to the schema of this build. Beside the cluster is written which build did it last: the next start of the same one
+ * saves a second. A gateway on a database that is not migrated refuses to serve, so a wrong note can't do harm.
+ */
+async function migrate(folder: DataFolder, env: Record<string, string>): Promise<void> {
+  const note = join(folder.postgres, 'migrated-by');
+  const { size, mtimeMs } = statSync(GATEWAY);
+  const build = `${size}-${mtimeMs}`;
+  if (existsSync(note) && readFileSync(note, 'utf8') === build) return;
+  await gatewayCommand(env, ['migrate']);
+  writeFileSync(note, build);
 }
 
 function assertPortIsFree(port: number): void {
@@ -163,7 +178,7 @@ function gatewayService(options: StackOptions, env: Record<string, string>, log:
   return nodeService({
     name: 'gateway',
     port: options.port,
-    main: join(ROOT, 'services/gateway/dist/main.js'),
+    main: GATEWAY,
     env,
     cwd: options.folder.dir,
     log,
