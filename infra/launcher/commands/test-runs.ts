@@ -108,7 +108,11 @@ async function show(
       also(text);
     });
   }
-  const forward = (name: NodeJS.Signals) => child.kill(name);
+  let interrupted = false;
+  const forward = (name: NodeJS.Signals) => {
+    interrupted = true;
+    child.kill(name);
+  };
   process.on('SIGINT', forward).on('SIGTERM', forward);
   const code = await new Promise<number>((resolve) => {
     child.once('error', (error) => {
@@ -118,5 +122,7 @@ async function show(
     child.once('close', (exit) => resolve(exit ?? 1));
   });
   process.off('SIGINT', forward).off('SIGTERM', forward);
+  // Who stops the tests does not want the next kind of them; 130 is what a shell says after Ctrl+C.
+  if (interrupted) process.exit(130);
   return code;
 }
