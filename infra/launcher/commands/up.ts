@@ -33,11 +33,11 @@ export async function run({ options }: Arguments): Promise<number> {
   try {
     if (options.detach) {
       const ready = await step({ zh: '启动', en: 'Starting' }, () => startDetached(place));
-      announce(folder, ready, seconds(), modelAdvice(settings));
+      announce(folder, ready, seconds(), modelAdvice(settings, ready.first.hasModel));
       return 0;
     }
     const running = await step({ zh: '启动', en: 'Starting' }, (note) => supervise({ ...place, note }));
-    announce(folder, running.stack, seconds(), modelAdvice(settings));
+    announce(folder, running.stack, seconds(), modelAdvice(settings, running.stack.first.hasModel));
     say({ zh: '按 Ctrl+C 停止。', en: 'Ctrl+C stops it.' });
     await running.stopped;
     return 0;

@@ -30,4 +30,5 @@ export interface FirstStart {
   readonly user: { readonly email: string };
   readonly key: string | null;
   readonly signInLink: string;
+  readonly hasModel: boolean;
 }

@@ -32,7 +32,10 @@ test('the environment comes before .env of the data folder; other names of the m
   });
   expect(modelAdvice(readSettings(folder, {}))?.en).toContain('MOLI_MODEL_NAME missing');
   expect(modelAdvice(readSettings(folder, { model_name: 'm' }))).toBeUndefined();
-  expect(modelAdvice({})?.en).toContain('No model is configured');
+  expect(modelAdvice({}, false)?.en).toContain('No model is configured');
+  expect(modelAdvice({}, true)).toBeUndefined();
+  expect(modelAdvice({ model_name: 'm' }, true)?.en).toContain('MOLI_MODEL_BASE_URL, MOLI_MODEL_API_KEY missing');
+  expect(modelAdvice({})?.en).toContain('in the workbench');
 });
 
 test('a service sees the settings that are its own and those of the machine', () => {

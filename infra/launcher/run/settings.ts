@@ -37,11 +37,19 @@ export function pick(settings: Settings, names: (name: string) => boolean): Reco
 
 export const isModelName = (name: string): boolean => MODEL.some((pair) => (pair as readonly string[]).includes(name));
 
-/** What to tell about the model: nothing when it is complete. */
-export function modelAdvice(settings: Settings): Text | undefined {
+/**
+ * What to tell about the model: nothing when it is complete. `stored`: whether one was entered in the workbench; undefined when nobody looked.
+ */
+export function modelAdvice(settings: Settings, stored?: boolean): Text | undefined {
   const missing = MODEL.filter((names) => !names.some((name) => settings[name]?.trim())).map(([name]) => name);
   if (missing.length === 0) return undefined;
   if (missing.length === MODEL.length) {
+    if (stored) return undefined;
+    if (stored === undefined)
+      return {
+        zh: '环境和 .env 里没有模型；工作台里配置的模型照常使用，没有时会请你填写。',
+        en: 'No model in the environment or .env. The one entered in the workbench is used; it asks when there is none.',
+      };
     return {
       zh: '还没有配置模型：打开工作台后会请你填写，或写入 .env（MOLI_MODEL_BASE_URL、MOLI_MODEL_API_KEY、MOLI_MODEL_NAME）。',
       en: 'No model is configured: the workbench asks for one, or put MOLI_MODEL_BASE_URL, MOLI_MODEL_API_KEY and MOLI_MODEL_NAME into .env.',

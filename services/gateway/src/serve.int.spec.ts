@@ -67,11 +67,16 @@ describe('commands of the operator', () => {
       tenant: { name: '团队' },
       user: { email: 'boss@example.org' },
       key: expect.stringMatching(/^moli_/),
+      hasModel: false,
     });
     const again = JSON.parse((await command('bootstrap')).stdout);
     expect(again).toMatchObject({ created: false, tenant: first.tenant, user: first.user, key: null });
     expect(again.signInLink).toMatch(/^http:\/\/localhost:8000\/#sign-in=.{40,}/);
     expect(again.signInLink).not.toBe(first.signInLink);
+    const model = { MOLI_MODEL_BASE_URL: 'http://127.0.0.1:9/v1', MOLI_MODEL_NAME: 'm', MOLI_MODEL_API_KEY: 'k' };
+    expect(JSON.parse((await start(['bootstrap'], model).ended).stdout).hasModel).toBe(true);
+    // It stays in the settings when the configuration names it no more.
+    expect(JSON.parse((await command('bootstrap')).stdout).hasModel).toBe(true);
   });
 
   it('make keys, tenants and invitations', async () => {

@@ -15,6 +15,8 @@ export interface BootstrapResult {
   /** The administrator's API key; only when it was made just now. */
   readonly key: string | null;
   readonly signInLink: string;
+  /** The tenant has a model, by the configuration or by its settings. */
+  readonly hasModel: boolean;
 }
 
 export interface BootstrapOptions {
@@ -36,7 +38,7 @@ export async function bootstrap(app: INestApplicationContext, options: Bootstrap
   const users = app.get(UsersStore);
   const existing = await tenants.oldest();
   if (existing) {
-    await tenants.refreshModel(existing);
+    const hasModel = await tenants.refreshModel(existing);
     const owner = await tenants.firstOwner(existing.id);
     const user = (owner && (await users.findById(owner))) ?? (await users.findByEmail(options.email));
     if (!user) throw new Error(`the tenant ${existing.name} has no owner`);
@@ -46,6 +48,7 @@ export async function bootstrap(app: INestApplicationContext, options: Bootstrap
       user: { id: user.id, email: user.email },
       key: null,
       signInLink: await signInLink(app, user.email),
+      hasModel,
     };
   }
   const user = (await users.findByEmail(options.email)) ?? (await users.create(options.email, options.name));
@@ -62,5 +65,6 @@ export async function bootstrap(app: INestApplicationContext, options: Bootstrap
     user: { id: user.id, email: user.email },
     key,
     signInLink: await signInLink(app, user.email),
+    hasModel: await tenants.refreshModel(tenant),
   };
 }

@@ -109,18 +109,20 @@ export class ModelsService implements OnModuleDestroy {
 
   /**
    * The model that MOLI_MODEL_* name, if they do: added as the default when the tenant has no model of that address and name, otherwise only its key is
-   * brought up to date, so that what people chose in the settings stays. Runs in the caller's transaction.
+   * brought up to date, so that what people chose in the settings stays. Answers whether the tenant has a model now. Runs in the caller's transaction.
    */
-  async applyConfigured(tx: TenantTx, tenantId: string): Promise<void> {
+  async applyConfigured(tx: TenantTx, tenantId: string): Promise<boolean> {
     const { modelBaseUrl, modelApiKey, modelName, modelContextTokens, modelScripted } = this.config;
-    if (!modelBaseUrl || !modelName) return;
-    const known = (await this.store.list(tx)).find((row) => row.base_url === modelBaseUrl && row.model === modelName);
+    const rows = await this.store.list(tx);
+    if (!modelBaseUrl || !modelName) return rows.length > 0;
+    const known = rows.find((row) => row.base_url === modelBaseUrl && row.model === modelName);
     if (!known) {
       const body = { baseUrl: modelBaseUrl, model: modelName, apiKey: modelApiKey, contextTokens: modelContextTokens };
       await this.insert(tx, tenantId, { ...body, isDefault: true }, modelScripted);
     } else if (modelApiKey && modelApiKey !== this.#openedKey(known)) {
       await this.store.update(tx, known.id, { key_sealed: this.#seal.seal(modelApiKey, { tenantId, id: known.id }) });
     }
+    return true;
   }
 
   /** The key of a row, or null when it has none or was sealed under another secret. */

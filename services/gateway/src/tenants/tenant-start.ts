@@ -16,8 +16,8 @@ export class TenantStart {
     await this.models.applyConfigured(tx, tenantId);
   }
 
-  /** For the first tenant at each start: the model of the configuration as it stands now. */
-  async refresh(tx: TenantTx, tenantId: string): Promise<void> {
-    await this.models.applyConfigured(tx, tenantId);
+  /** For the first tenant at each start: the model of the configuration as it stands now. Answers whether it has a model. */
+  async refresh(tx: TenantTx, tenantId: string): Promise<boolean> {
+    return this.models.applyConfigured(tx, tenantId);
   }
 }

@@ -37,9 +37,9 @@ export class TenantsService {
     return { id, name };
   }
 
-  /** Gives an existing tenant the model of the configuration, new or with another key; its other models stay as they are. */
-  async refreshModel({ id }: Tenant): Promise<void> {
-    await this.db.as(id, (tx) => this.start.refresh(tx, id));
+  /** Gives an existing tenant the model of the configuration, new or with another key; its other models stay as they are. Answers whether it has a model. */
+  async refreshModel({ id }: Pick<Tenant, 'id'>): Promise<boolean> {
+    return this.db.as(id, (tx) => this.start.refresh(tx, id));
   }
 
   /** By id or by name; the oldest tenant when nothing is named. */
