@@ -136,8 +136,11 @@ describe('the runs processor', () => {
     const text = await (await fetch(`${url}/metrics`)).text();
     expect(text).toMatch(/^moli_executor_runs_total\{verdict="ok"\} [1-9]/m);
     expect(text).toMatch(/^moli_executor_run_stage_seconds_count\{stage="queue"\} [1-9]/m);
-    const [report] = [...(await new RunLog(redis).executors()).values()];
-    expect(report).toMatchObject({ runner: 'local', slots: 2, ready: true });
+    const reported = async () => [...(await new RunLog(redis).executors()).values()][0];
+    // The first report was made before the sandbox was ready; the next one follows by itself.
+    await expect.poll(async () => (await reported())?.ready, { timeout: 10_000 }).toBe(true);
+    const report = await reported();
+    expect(report).toMatchObject({ runner: 'local', slots: 2 });
     expect(report?.sandbox).toMatch(/seccomp/);
     expect(report?.ageMs).toBeLessThan(10_000);
   });
