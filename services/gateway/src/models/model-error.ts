@@ -17,7 +17,7 @@ export function modelError(code: ErrorCode, zh: string, en: string, extra: Extra
   return new AppError(
     code,
     {
-      zh: server ? `${zh} 服务器原话：${server}` : zh,
+      zh: server ? `${zh}服务器原话：${server}` : zh,
       en: server ? `${en} The server said: ${server}` : en,
     },
     {
