@@ -5,7 +5,7 @@ import { useAccount } from '../account/account.store.ts';
 import { parseProblem, problemOf } from '../api/client.ts';
 import { getFile } from '../api/routes.ts';
 import type { StoredFile } from '../api/types.ts';
-import { formatBytes } from '../i18n/format.ts';
+import { formatBytes, formatNumber } from '../i18n/format.ts';
 import { locale, t } from '../i18n/i18n.ts';
 import { useSessionFiles } from '../inspector/session-files.ts';
 import { acceptedKinds, checkContent, checkUpload, type UploadRefusal } from './upload-check.ts';
@@ -78,7 +78,7 @@ export const useUploads = defineStore('uploads', () => {
       case 'type':
         return t('upload.refusedType', { extension: refusal.extension || t('upload.noExtension'), kinds });
       case 'size':
-        return t('upload.refusedSize', { size: formatBytes(refusal.bytes), limit: formatBytes(limits?.maxBytes ?? 0) });
+        return t('upload.refusedSize', sizes(refusal.bytes, limits?.maxBytes ?? 0));
       case 'empty':
         return t('upload.refusedEmpty');
       case 'name':
@@ -86,6 +86,13 @@ export const useUploads = defineStore('uploads', () => {
       case 'content':
         return t('upload.refusedContent', { found: refusal.found, kinds });
     }
+  }
+
+  /** Two sizes that differ; rounded alike they would read as "50 MB is over 50 MB". */
+  function sizes(bytes: number, maxBytes: number): { size: string; limit: string } {
+    const rounded = { size: formatBytes(bytes), limit: formatBytes(maxBytes) };
+    if (rounded.size !== rounded.limit) return rounded;
+    return { size: `${formatNumber(bytes)} B`, limit: `${formatNumber(maxBytes)} B` };
   }
 
   function refuse(upload: Upload, reason: string): void {
