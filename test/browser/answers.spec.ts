@@ -2,7 +2,8 @@ import type { ModelServer } from '@moli/scripted-model';
 import type { Locator, WebSocketRoute } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { longAnswer, playModel } from '../support/scene.ts';
-import { useBrowser } from './browser.fixture.ts';
+import { expectAccessible } from './axe.fixture.ts';
+import { shoot, useBrowser } from './browser.fixture.ts';
 import { Chat, stored } from './chat.fixture.ts';
 
 const WORDS = 160;
@@ -75,6 +76,8 @@ test('a cut line is told, what was missed comes when it is back, and nothing typ
   await chat.field.fill('The next question');
   await page.getByText(chat.say('composer.draftKept')).waitFor();
   expect(await chat.button('composer.send').isDisabled()).toBe(true);
+  await expectAccessible(page, 'a cut line');
+  await shoot(page, 'connection-lost');
 
   // A try that fails changes nothing; the next one comes by itself.
   await chat.button('connection.now').click();
@@ -96,6 +99,8 @@ test('stop by its button: the text stays and is marked, and "continue" goes on w
   await answer.getByText(chat.say('chat.stopped')).waitFor();
   expect(await answer.textContent()).toContain('The first half is here.');
   await chat.button('composer.send').waitFor();
+  await expectAccessible(page, 'a stopped answer');
+  await shoot(page, 'stopped');
 
   await chat.button('chat.continue', answer).click();
   await answer.getByText('And so it goes on.').waitFor();

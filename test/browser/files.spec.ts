@@ -6,7 +6,8 @@ import { testFolder } from '@moli/testing';
 import type { Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { playModel } from '../support/scene.ts';
-import { useBrowser } from './browser.fixture.ts';
+import { expectAccessible } from './axe.fixture.ts';
+import { shoot, useBrowser } from './browser.fixture.ts';
 import { Chat, dropFiles } from './chat.fixture.ts';
 
 const MIB = 1024 * 1024;
@@ -45,7 +46,7 @@ function uploads(page: Page): Request[] {
 test.each(['zh', 'en'] as const)(
   'refused files say why and what is accepted, and nothing is sent (%s)',
   async (locale) => {
-    const page = await surf.open({ locale });
+    const page = await surf.open({ locale, theme: locale === 'zh' ? 'light' : 'dark' });
     const sent = uploads(page);
     const chat = new Chat(page, locale);
     await chat.field.waitFor();
@@ -58,7 +59,9 @@ test.each(['zh', 'en'] as const)(
         .filter({ hasText: chat.say('upload.notAdded') })
         .waitFor();
     }
-    expect(await chat.attached('big.csv').textContent()).toContain('50 MB');
+    await expectAccessible(page, `refused files in ${locale}`);
+    await shoot(page, `refused-${locale}`);
+    expect(await chat.attached('big.csv').textContent()).toMatch(/52,428,801 B.*52,428,800 B/);
     const kinds = await chat.attached('setup.exe').textContent();
     for (const word of ['exe', 'CSV', 'XLSX']) expect(kinds?.toLowerCase()).toContain(word.toLowerCase());
     expect(await chat.attached('empty.csv').textContent()).toContain(chat.say('upload.refusedEmpty'));
@@ -79,9 +82,10 @@ test('two files at once; the one that is taken out again is not part of the ques
   const chat = new Chat(page, 'en');
   await chat.field.waitFor();
   const title = chat.say('drop.title', { n: 2 });
-  await dropFiles(page, [file('left.csv', 'a,b\n1,2\n'), file('right.csv', '列\n1\n2\n3\n')], () =>
-    page.getByText(title).waitFor(),
-  );
+  await dropFiles(page, [file('left.csv', 'a,b\n1,2\n'), file('right.csv', '列\n1\n2\n3\n')], async () => {
+    await page.getByText(title).waitFor();
+    await shoot(page, 'drop');
+  });
   await chat
     .attached('left.csv')
     .getByText(chat.say('file.columns', { n: 2 }))

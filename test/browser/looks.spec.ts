@@ -42,10 +42,12 @@ const PLACES: Record<string, (page: Page, chat: Chat) => Promise<void>> = {
       .getByText('run_python')
       .waitFor();
   },
-  settings: async (page, chat) => {
+  settings: async (page) => {
     await page.evaluate(() => localStorage.removeItem('moli.inspector'));
     await page.goto('/settings/models');
     await page.getByRole('rowheader').filter({ hasText: 'scripted-test' }).waitFor();
+  },
+  shortcuts: async (page, chat) => {
     await page.goto('/settings/shortcuts');
     await chat.button('shortcut.reset').waitFor();
   },

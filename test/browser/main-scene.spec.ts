@@ -15,7 +15,7 @@ const QUESTION = {
 };
 /** Makes the program last long enough to be seen running. */
 const PAUSE = 'import time\ntime.sleep(1)\n';
-/** Slow enough that words come in many pieces on a busy machine too. */
+/** Between the first words: slow enough that they come in many pieces on a busy machine too. */
 const WORD_MS = 60;
 
 const surf = useBrowser();
@@ -188,6 +188,9 @@ async function runAgain(chat: Chat, answer: Locator): Promise<void> {
   for (const chart of await charts.all()) await expectDrawn(chart);
   const sources = await charts.evaluateAll((images) => images.map((image) => (image as HTMLImageElement).src));
   expect(new Set(sources).size).toBe(2);
+  const [first, second] = await Promise.all([0, 1].map((n) => charts.nth(n).boundingBox()));
+  expect(second?.x).toBeGreaterThan((first?.x ?? 0) + (first?.width ?? 0) - 1);
+  await shoot(chat.page, 'run-again');
 }
 
 async function trace(chat: Chat): Promise<void> {
@@ -210,7 +213,7 @@ function watchable(script: Script): Script {
     reply: (request) => {
       const reply = chooseReply([rule], request, new Map()) as Extract<Reply, { steps: unknown }>;
       const steps = reply.steps.map((step) => {
-        if ('text' in step) return { ...step, delayMs: WORD_MS };
+        if ('text' in step && rule.tool === false) return { ...step, delayMs: WORD_MS };
         if (!('call' in step)) return step;
         const { code } = step.call.arguments as { code: string };
         return { ...step, call: { ...step.call, arguments: { code: PAUSE + code } } };

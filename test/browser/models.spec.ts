@@ -1,6 +1,7 @@
 import { type ModelServer, startModelServer } from '@moli/scripted-model';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { useBrowser } from './browser.fixture.ts';
+import { expectAccessible } from './axe.fixture.ts';
+import { shoot, useBrowser } from './browser.fixture.ts';
 import { Chat } from './chat.fixture.ts';
 
 const KEY = 'sk-kept-to-ourselves-7b1f';
@@ -58,6 +59,8 @@ test('the first visit: a card asks for a model, its test tells the truth, and th
   expect(await field('model.name').getAttribute('aria-invalid')).toBe('true');
   const nobody = await tried('http://127.0.0.1:9/v1', KEY, 'jasmine-large');
   expect(new Set([wrongKey, wrongUrl, unknown, nobody]).size).toBe(4);
+  await expectAccessible(chat.page, 'a failed test');
+  await shoot(chat.page, 'model-card');
   const right = await tried(model.url, KEY, 'jasmine-large');
   expect(right).toContain(chat.say('model.works'));
   expect(right).toContain('Connected.');

@@ -3,7 +3,8 @@ import type { ModelServer } from '@moli/scripted-model';
 import type { Locator } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { collect, newSession, playModel, runsProgram, send } from '../support/scene.ts';
-import { useBrowser } from './browser.fixture.ts';
+import { expectAccessible } from './axe.fixture.ts';
+import { shoot, useBrowser } from './browser.fixture.ts';
 import { Chat, stored } from './chat.fixture.ts';
 import type { Locale } from './words.fixture.ts';
 
@@ -55,8 +56,10 @@ async function ran(name: keyof typeof PROGRAMS): Promise<string> {
   return sessionId;
 }
 
+/** Chinese by day, English by night: both themes are looked at. */
 async function look(sessionId: string, locale: Locale): Promise<{ chat: Chat; answer: Locator }> {
-  const chat = new Chat(await surf.open({ locale, path: `/c/${sessionId}` }), locale);
+  const theme = locale === 'zh' ? 'light' : 'dark';
+  const chat = new Chat(await surf.open({ locale, theme, path: `/c/${sessionId}` }), locale);
   return { chat, answer: await chat.answered() };
 }
 
@@ -79,6 +82,8 @@ test('an error of a program: first what it means, in the language of the reader,
     await block.getByText(chat.say('run.fullError')).click();
     await full.waitFor();
     expect(await full.textContent()).toContain('KeyError');
+    await expectAccessible(chat.page, `an error in ${locale}`);
+    await shoot(chat.page, `error-${locale}`);
   }
 });
 
@@ -90,6 +95,8 @@ test('what a program prints and what it warns of stand apart', async () => {
   const prints = (await block.locator('pre').allTextContents()).map((text) => text.trim());
   expect(prints).toContain('this went out');
   expect(prints).toContain('this is a warning');
+  await expectAccessible(chat.page, 'output');
+  await shoot(chat.page, 'output');
 });
 
 test('a DataFrame is a real table: sorted, copied, and saved for a spreadsheet (DSP-14)', async () => {
@@ -105,6 +112,8 @@ test('a DataFrame is a real table: sorted, copied, and saved for a spreadsheet (
   expect([await head.getAttribute('aria-sort'), await column(at)]).toEqual(['ascending', ['3', '12', '100']]);
   await button.click();
   expect([await head.getAttribute('aria-sort'), await column(at)]).toEqual(['descending', ['100', '12', '3']]);
+  await expectAccessible(chat.page, 'a table');
+  await shoot(chat.page, 'table');
 
   await chat.button('table.copy', answer).click();
   await chat.page.getByText(chat.say('table.copied')).waitFor();
@@ -148,6 +157,7 @@ test('a page that a program made runs sealed: it reaches neither our page nor an
   await expect
     .poll(() => seen.textContent(), { timeout: 30_000 })
     .toBe('no document, no storage, no cookie, no navigation, no fetch');
+  await shoot(page, 'sealed-page');
   expect(answered.filter((path) => !/^\/v1\/artifacts\/[^/]+\/content$/.test(path))).toEqual([]);
   expect(new URL(chat.page.url()).pathname).toBe(`/c/${sessionId}`);
 });
