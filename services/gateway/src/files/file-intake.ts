@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { AppError } from '@moli/errors';
 import { acceptFileName, type ObjectStore, objectKey } from '@moli/objects';
 import { type AcceptedType, checkUpload, describeFile, type FileDescription } from '@moli/tables';
+import { STEPS, span } from '@moli/telemetry';
 import { Inject, Injectable } from '@nestjs/common';
 import { AuditStore } from '../audit/audit.store.ts';
 import type { GatewayConfig } from '../config.ts';
@@ -69,7 +70,7 @@ export class FileIntake {
    */
   async ingest(caller: Caller, incoming: Incoming): Promise<File> {
     try {
-      const file = await this.#take(caller, incoming);
+      const file = await span(STEPS.upload, { 'moli.bytes': incoming.bytes }, () => this.#take(caller, incoming));
       this.metrics.uploads.inc({ outcome: 'ok' });
       return file;
     } catch (error) {

@@ -1,9 +1,13 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { STEPS } from '@moli/telemetry';
+import { testFolder } from '@moli/testing';
 import { context, propagation, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { FileIntake } from '../files/file-intake.ts';
 import type { Caller } from '../identity/caller.ts';
 import { isTurnEnd, type TurnWorld, turnWorld } from './turns.fixture.ts';
 import { TurnsService } from './turns.service.ts';
@@ -23,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-test('a message and all that follows from it are one trace, also for a message that had to wait', async () => {
+test('an upload, its message and all that follows are one trace, also for a message that had to wait', async () => {
   const sessionId = await world.newSession();
   const { tenant } = (await world.ask('/v1/me')).json;
   const caller: Caller = {
@@ -35,12 +39,16 @@ test('a message and all that follows from it are one trace, also for a message t
     locale: 'en',
   };
   const turns = world.gateway.app.get(TurnsService);
+  const path = join(testFolder('traced'), 'sales.csv');
+  writeFileSync(path, 'a,b\n1,2\n');
   const traceIds: string[] = [];
   const turnIds: string[] = [];
   for (const text of ['first', 'second']) {
     await trace.getTracer('test').startActiveSpan(`POST ${text}`, async (span) => {
       traceIds.push(span.spanContext().traceId);
-      turnIds.push((await turns.send(caller, sessionId, { text, fileIds: [] })).turnId);
+      const incoming = { path, name: `${text}.csv`, bytes: 8, sessionId };
+      const { id } = await world.gateway.app.get(FileIntake).ingest(caller, incoming);
+      turnIds.push((await turns.send(caller, sessionId, { text, fileIds: [id] })).turnId);
       span.end();
     });
   }
@@ -52,7 +60,15 @@ test('a message and all that follows from it are one trace, also for a message t
       .filter((span) => span.spanContext().traceId === traceId)
       .map(({ name }) => name);
     expect(names).toEqual(
-      expect.arrayContaining(['moli.turn', STEPS.context, STEPS.decide, STEPS.call, STEPS.result, STEPS.render]),
+      expect.arrayContaining([
+        STEPS.upload,
+        'moli.turn',
+        STEPS.context,
+        STEPS.decide,
+        STEPS.call,
+        STEPS.result,
+        STEPS.render,
+      ]),
     );
     expect(names.filter((name) => name === STEPS.decide)).toHaveLength(2);
   }
