@@ -1,24 +1,7 @@
 import { spawn } from 'node:child_process';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { type OtlpCollector, startOtlpCollector } from '@moli/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-
-interface ReceivedSpan {
-  readonly traceId: string;
-  readonly name: string;
-  readonly attributes: Record<string, unknown>;
-  readonly service: string;
-}
-
-interface OtlpBody {
-  resourceSpans: {
-    resource: { attributes: { key: string; value: Record<string, unknown> }[] };
-    scopeSpans: {
-      spans: { traceId: string; name: string; attributes: { key: string; value: Record<string, unknown> }[] }[];
-    }[];
-  }[];
-}
 
 /** A process with an HTTP route, asked by itself: probe, one-time token in the query and in the path, a span of ours that fails. */
 const PROGRAM = `
@@ -34,31 +17,12 @@ const server = createServer(async (request, response) => {
 });
 `;
 
-const spans: ReceivedSpan[] = [];
-const collector = createServer((request, response) => {
-  let text = '';
-  request.on('data', (chunk) => {
-    text += chunk;
-  });
-  request.on('end', () => {
-    for (const { resource, scopeSpans } of (JSON.parse(text) as OtlpBody).resourceSpans) {
-      const asObject = (list: { key: string; value: Record<string, unknown> }[]) =>
-        Object.fromEntries(list.map(({ key, value }) => [key, Object.values(value)[0]]));
-      for (const { traceId, name, attributes } of scopeSpans.flatMap((scope) => scope.spans)) {
-        spans.push({
-          traceId,
-          name,
-          attributes: asObject(attributes),
-          service: String(asObject(resource.attributes)['service.name']),
-        });
-      }
-    }
-    response.end('{}');
-  });
-});
+let collector: OtlpCollector;
 
-beforeAll(() => new Promise<void>((resolve) => void collector.listen(0, '127.0.0.1', resolve)));
-afterAll(() => new Promise<void>((resolve) => void collector.close(() => resolve())));
+beforeAll(async () => {
+  collector = await startOtlpCollector();
+});
+afterAll(() => collector.stop());
 
 function run(env: Record<string, string>): Promise<{ code: number | null; stderr: string }> {
   const preload = fileURLToPath(new URL('./otel.ts', import.meta.url));
@@ -74,9 +38,9 @@ function run(env: Record<string, string>): Promise<{ code: number | null; stderr
 }
 
 test('spans reach the collector with route, service and error code, and without tokens, messages or probes', async () => {
-  const { port } = collector.address() as AddressInfo;
-  const { code, stderr } = await run({ MOLI_OTLP_ENDPOINT: `http://127.0.0.1:${port}/`, OTEL_SERVICE_NAME: 'gateway' });
+  const { code, stderr } = await run({ MOLI_OTLP_ENDPOINT: collector.url, OTEL_SERVICE_NAME: 'gateway' });
   expect([code, stderr]).toEqual([0, '']);
+  const { spans } = collector;
   const own = spans.filter(({ name }) => name === 'moli.turn.context');
   // Two: what a probe does is not traced at all.
   expect(own).toHaveLength(2);
@@ -94,6 +58,7 @@ test('spans reach the collector with route, service and error code, and without 
 });
 
 test('without an endpoint nothing is loaded and nothing is sent', async () => {
+  const { spans } = collector;
   const before = spans.length;
   expect(await run({})).toEqual({ code: 0, stderr: '' });
   expect(spans).toHaveLength(before);

@@ -1,4 +1,5 @@
 import { api, call } from './client.ts';
+import { endTrace, traceparent } from './trace.ts';
 import type { AgentChange, ModelConfigChange, ModelTest, NewMessage, NewModelConfig } from './types.ts';
 
 export const getSettings = () => call(api.GET('/v1/settings'));
@@ -40,8 +41,12 @@ export const updateSession = (id: string, body: { title?: string; agentId?: stri
 /** With `keepalive` the request outlives the page. */
 export const deleteSession = (id: string, keepalive = false) =>
   call(api.DELETE('/v1/sessions/{id}', { ...ofSession(id), keepalive }));
-export const sendMessage = (id: string, body: NewMessage) =>
-  call(api.POST('/v1/sessions/{id}/messages', { ...ofSession(id), body }));
+export async function sendMessage(id: string, body: NewMessage) {
+  const headers = { traceparent: traceparent(id) };
+  const accepted = await call(api.POST('/v1/sessions/{id}/messages', { ...ofSession(id), body, headers }));
+  endTrace(id);
+  return accepted;
+}
 export const stopTurn = (id: string) => call(api.POST('/v1/sessions/{id}/stop', { ...ofSession(id), body: {} }));
 export const continueTurn = (id: string) =>
   call(api.POST('/v1/sessions/{id}/continue', { ...ofSession(id), body: {} }));

@@ -4,6 +4,7 @@ import { reactive, ref } from 'vue';
 import { useAccount } from '../account/account.store.ts';
 import { parseProblem, problemOf } from '../api/client.ts';
 import { getFile } from '../api/routes.ts';
+import { traceparent } from '../api/trace.ts';
 import type { StoredFile } from '../api/types.ts';
 import { formatBytes, formatNumber } from '../i18n/format.ts';
 import { locale, t } from '../i18n/i18n.ts';
@@ -105,7 +106,7 @@ export const useUploads = defineStore('uploads', () => {
     const tus = new Tus(source, {
       endpoint: '/api/upload',
       metadata: { filename: source.name, sessionId },
-      headers: { 'accept-language': locale.value },
+      headers: { 'accept-language': locale.value, traceparent: traceparent(sessionId) },
       retryDelays,
       removeFingerprintOnSuccess: true,
       storeFingerprintForResuming: true,
