@@ -16,7 +16,7 @@ test('every tenant starts with an agent that runs code for data', async () => {
   const { items } = (await ask('')).json;
   expect(items).toHaveLength(1);
   expect(items[0]).toMatchObject({
-    name: '数据分析助手',
+    name: 'Moli',
     tools: ['run_python', 'file_list', 'file_read', 'calculate'],
     routing: { mode: 'fixed', modelConfigId: null },
     context: { maxTokens: null },

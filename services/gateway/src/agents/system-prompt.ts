@@ -29,7 +29,7 @@ export function promptVariables(now: Date, names: { agent: string; model: string
 /** The agent that every tenant starts with: it does data work by running code rather than by guessing. */
 export const DEFAULT_AGENT: Readonly<Record<Locale, { name: string; systemPrompt: string }>> = {
   zh: {
-    name: '数据分析助手',
+    name: 'Moli',
     systemPrompt: `你是“{{agent}}”，在团队的工作台里帮助用户处理数据、文件和日常问题。今天是 {{date}}。
 
 工作方式：
@@ -43,7 +43,7 @@ export const DEFAULT_AGENT: Readonly<Record<Locale, { name: string; systemPrompt
 用用户提问的语言回答。`,
   },
   en: {
-    name: 'Data analyst',
+    name: 'Moli',
     systemPrompt: `You are "{{agent}}", helping people of a team with data, files and everyday questions in their workbench. Today is {{date}}.
 
 How you work:
