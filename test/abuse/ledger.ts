@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import pg from 'pg';
-import { readSecrets } from '../../infra/launcher/run/secrets.ts';
+import type pg from 'pg';
+import { openDatabase } from '../support/database.ts';
 import type { Stack } from '../support/stack.ts';
 
 /** Moli's books, read past its doors: audit rows, and which objects there should be. */
@@ -15,16 +15,7 @@ export class Ledger {
   }
 
   static async open(stack: Stack): Promise<Ledger> {
-    const postgres = (await stack.status()).services.find(({ name }) => name === 'postgres');
-    const { postgres: password } = readSecrets(join(stack.place.dataDir, 'secrets.json'));
-    const client = new pg.Client({
-      host: '127.0.0.1',
-      port: postgres?.port,
-      user: 'postgres',
-      database: 'postgres',
-      password,
-    });
-    await client.connect();
+    const client = await openDatabase(stack);
     return new Ledger(client, join(stack.place.dataDir, 'objects'));
   }
 

@@ -1,6 +1,4 @@
-import { join } from 'node:path';
-import pg from 'pg';
-import { readSecrets } from '../../infra/launcher/run/secrets.ts';
+import { openDatabase } from '../support/database.ts';
 import type { Stack } from '../support/stack.ts';
 
 /** What every measurement needs: a running Moli, a key, the sandbox's interpreter for the peers. */
@@ -16,16 +14,7 @@ export interface LoadContext {
 
 /** Fills a session's log up to so many events, past the door that people use: only reading it is measured. */
 export async function appendEvents({ stack }: LoadContext, sessionId: string, upTo: number): Promise<void> {
-  const postgres = (await stack.status()).services.find(({ name }) => name === 'postgres');
-  const { postgres: password } = readSecrets(join(stack.place.dataDir, 'secrets.json'));
-  const client = new pg.Client({
-    host: '127.0.0.1',
-    port: postgres?.port,
-    user: 'postgres',
-    database: 'postgres',
-    password,
-  });
-  await client.connect();
+  const client = await openDatabase(stack);
   try {
     await client.query(
       `with s as (update sessions set next_seq = $2::bigint + 1 where id = $1 and next_seq <= $2::bigint
