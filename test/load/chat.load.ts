@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { type ModelServer, mainScene, type Reply, type Script, startModelServer } from '@moli/scripted-model';
 import { Agent, request } from 'undici';
 import { newSession, salesCsv, send } from '../support/scene.ts';
@@ -146,6 +147,44 @@ export async function firstToken(context: LoadContext): Promise<void> {
   printTable(
     'Time to the first word, ms (G21)',
     ['streams at once', 'model server alone, p50 / p99', 'through Moli, p50 / p99', 'added p50'],
+    rows,
+  );
+}
+
+/** CPU of a process so far, in milliseconds; the kernel counts hundredths of a second. */
+function cpuMs(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+/** What a streamed piece of an answer costs the gateway: read from the model, merged, stored, published, sent to its reader. */
+export async function perToken(context: LoadContext): Promise<void> {
+  const pieces = 400;
+  const text = Array.from({ length: pieces }, () => 'word ').join('');
+  const model = await playModel(context, [{ reply: { steps: [{ text, piece: 5, delayMs: 20 }] } }]);
+  const api = context.stack.api();
+  const gateway = await context.stack.pidOf('gateway');
+  const rows: string[][] = [];
+  try {
+    for (const streams of [1, 50, 200]) {
+      const sessions = await Promise.all(Array.from({ length: streams }, () => newSession(api)));
+      const [cpu, start] = [cpuMs(gateway), performance.now()];
+      const readers = sessions.map((id) =>
+        readEvents(context, `/v1/sessions/${id}/events?after=0`, ({ type }) => type === 'turn.completed'),
+      );
+      await Promise.all(sessions.map((id) => send(api, id, 'hello')));
+      await Promise.all(readers);
+      const [used, seconds] = [cpuMs(gateway) - cpu, (performance.now() - start) / 1000];
+      const perPiece = (used * 1000) / (streams * pieces);
+      rows.push([String(streams), digits((streams * pieces) / seconds), digits(perPiece), digits(used / seconds / 10)]);
+    }
+  } finally {
+    await model.stop();
+  }
+  printTable(
+    'CPU of the gateway for a streamed piece, one piece every 20 ms a stream, turn start included',
+    ['streams at once', 'pieces a second', 'µs of CPU a piece', '% of a core'],
     rows,
   );
 }
