@@ -78,6 +78,8 @@ class Relay:
         for descriptor in (*sources, self.slot.pidfd):
             poll.register(descriptor, select.POLLIN)
         connection = self.connection.fileno()
+        # Both clocks start here: a program that computes all the time reaches the wall limit first when both are equal.
+        self.usage.start_cpu()
         deadline = time.monotonic() + self.limits['wallSeconds']
         paused = False
         while self.result is None and self.reason is None and not self.ended:
@@ -95,7 +97,7 @@ class Relay:
                 elif descriptor in sources and not self.read_source(descriptor, sources[descriptor]):
                     poll.unregister(descriptor)
                     del sources[descriptor]
-            self.watch(left)
+            self.watch(deadline - time.monotonic())
         if self.reason:
             self.slot.kill()
         self.drain(sources)

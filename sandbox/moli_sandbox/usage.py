@@ -18,8 +18,13 @@ class Usage:
         self.input_bytes = input_bytes
         self.memory_peak = 0
         self.cpu_ms = 0.0
-        self.cpu_base = self._cpu_seconds()
+        self.cpu_base = 0.0
+        self.start_cpu()
         self.memory_base = self._resident_bytes()[0]
+
+    def start_cpu(self):
+        """CPU time counts from now on."""
+        self.cpu_base = self._cpu_seconds()
 
     def _cpu_seconds(self):
         try:

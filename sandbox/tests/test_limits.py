@@ -43,6 +43,10 @@ class Limits(BoxCase):
             'os.kill(os.getpid(), signal.SIGSTOP)\n'
             'while True: pass', 'timeout_wall', {'wallSeconds': 1})
 
+    def test_wall_time_comes_first_when_both_are_equal(self):
+        for _ in range(6):
+            self.check('while True: pass', 'timeout_wall', {'wallSeconds': 0.4, 'cpuSeconds': 0.4})
+
     def test_cpu_time(self):
         result = self.check('while True: pass', 'timeout_cpu', {'cpuSeconds': 1, 'wallSeconds': 60})
         self.assertGreaterEqual(result.end['usage']['cpuMs'], 900)
