@@ -3,6 +3,7 @@ import { mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '@moli/errors';
 import { acceptFileName } from '@moli/objects';
+import { log } from '@moli/telemetry';
 import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { FileStore } from '@tus/file-store';
 import { Server, type Upload } from '@tus/server';
@@ -65,7 +66,9 @@ export class UploadsService implements OnModuleInit, OnModuleDestroy {
 
   async onModuleInit(): Promise<void> {
     await mkdir(this.#directory, { recursive: true, mode: 0o700 });
-    this.#timer = setInterval(() => void this.sweep().catch(() => undefined), SWEEP_MS);
+    this.#timer = setInterval(() => {
+      this.sweep().catch((error: unknown) => log.warn('the sweep of uploads failed', { error }));
+    }, SWEEP_MS);
     this.#timer.unref();
   }
 
