@@ -1,15 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Stack } from '../support/stack.ts';
 import { EXPECTATIONS } from './expectations.ts';
+import { LocalGround } from './local-ground.ts';
 import { findSecrets } from './needles.ts';
 import { execute, Oracle } from './oracle.ts';
 import { verify } from './verify.ts';
 
+let ground: LocalGround;
 let oracle: Oracle;
 beforeAll(async () => {
-  oracle = await Oracle.start(Stack.shared());
+  ground = await LocalGround.open();
+  oracle = new Oracle(ground);
 });
-afterAll(() => oracle?.close());
+afterAll(() => ground?.close());
 
 describe.each(EXPECTATIONS)('case $id: $what', ({ variants }) => {
   test.each(variants)('$name', async (variant) => {
@@ -18,11 +20,11 @@ describe.each(EXPECTATIONS)('case $id: $what', ({ variants }) => {
 });
 
 test('the search finds a secret that is there, plain and in other forms', async () => {
-  const [needle] = oracle.needles;
-  expect(oracle.needles.length).toBeGreaterThanOrEqual(8);
+  const [needle] = ground.needles;
+  expect(ground.needles.length).toBeGreaterThanOrEqual(8);
   const secret = JSON.stringify(needle?.secret);
   const code = `import base64\nprint(${secret})\nprint(${secret}.encode().hex())\nprint(base64.b64encode(b'x' + ${secret}.encode()).decode())`;
-  const { stdout } = await execute(oracle.api, { code });
+  const { stdout } = await execute(ground.api, { code });
   for (const line of stdout.trim().split('\n')) {
     expect(findSecrets([needle as never], { line })).toEqual([`${needle?.where} in line`]);
   }

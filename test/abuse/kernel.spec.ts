@@ -5,15 +5,18 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Stack } from '../support/stack.ts';
 import { PROBE } from './expectation.ts';
 import { descendants, SANDBOX_UID } from './inventory.ts';
+import { LocalGround } from './local-ground.ts';
 import { execute, Oracle } from './oracle.ts';
 import { answerOf, callNumbers, readPolicy } from './seccomp-policy.ts';
 
 const stack = Stack.shared();
+let ground: LocalGround;
 let oracle: Oracle;
 beforeAll(async () => {
-  oracle = await Oracle.start(stack);
+  ground = await LocalGround.open();
+  oracle = new Oracle(ground);
 });
-afterAll(() => oracle?.close());
+afterAll(() => ground?.close());
 
 /** Calls that end, stop or wait for ever when really made, or take memory away from under the interpreter. */
 const NOT_CALLED = [
@@ -43,7 +46,7 @@ for number in range(0, ${HIGHEST + 1}):
         seen[number] = ctypes.get_errno() if libc.syscall(ctypes.c_long(number), *[ctypes.c_long(-1)] * 6) == -1 else 0
 print(json.dumps(seen))
 `;
-    const { verdict, stdout, stderr } = await execute(oracle.api, { code });
+    const { verdict, stdout, stderr } = await execute(ground.api, { code });
     expect(verdict, stderr).toBe('ok');
     const seen = Object.entries(JSON.parse(stdout) as Record<string, number>);
     expect(seen).toHaveLength(HIGHEST + 1 - skipped.length);
@@ -66,13 +69,13 @@ print(ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(
       'signalled',
     ],
   ])('the entry by %s is closed', async (_, attempt, verdict) => {
-    expect(await execute(oracle.api, { code: `${PROBE}\n${attempt}` })).toMatchObject({ verdict });
+    expect(await execute(ground.api, { code: `${PROBE}\n${attempt}` })).toMatchObject({ verdict });
     await oracle.comesBack();
   });
 });
 
 test('case 55: seen from outside, a running program holds no privilege', async () => {
-  const run = execute(oracle.api, { code: "import time\ntime.sleep(3)\nprint('done')", limits: { wallSeconds: 60 } });
+  const run = execute(ground.api, { code: "import time\ntime.sleep(3)\nprint('done')", limits: { wallSeconds: 60 } });
   const executor = await stack.pidOf('executor');
   const status = await until(
     () =>

@@ -3,9 +3,10 @@ import { join, relative } from 'node:path';
 import type pg from 'pg';
 import { openDatabase } from '../support/database.ts';
 import type { Stack } from '../support/stack.ts';
+import type { Books } from './ground.ts';
 
-/** Moli's books, read past its doors: audit rows, and which objects there should be. */
-export class Ledger {
+/** The books of a Moli on this machine: audit rows, and which objects there should be. */
+export class Ledger implements Books {
   readonly #client: pg.Client;
   readonly #objects: string;
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ApiClient } from '../../infra/launcher/demo/client.ts';
-import { Stack } from '../support/stack.ts';
 import { EXPECTATIONS } from './expectations.ts';
+import { LocalGround } from './local-ground.ts';
 import { execute, Oracle } from './oracle.ts';
 
 /** Honest work of another tenant: some of everything, well within its limits. */
@@ -11,13 +11,15 @@ print(int(frame.groupby('a')['b'].sum().sum()))
 `;
 const ANSWER = `${(200_000 * 199_999) / 2}\n`;
 
+let ground: LocalGround;
 let oracle: Oracle;
 let neighbour: ApiClient;
 beforeAll(async () => {
-  oracle = await Oracle.start(Stack.shared());
-  neighbour = oracle.neighbour;
+  ground = await LocalGround.open();
+  oracle = new Oracle(ground);
+  neighbour = ground.neighbour;
 });
-afterAll(() => oracle?.close());
+afterAll(() => ground?.close());
 
 /** How long the neighbour waits for its answer, in milliseconds; the answer has to be right. */
 async function timeHonest(): Promise<number> {
@@ -37,7 +39,7 @@ test.each([
   const solo = await timeHonest();
   const hostile = { code: variant.code, limits: { ...variant.limits, wallSeconds: 2 } };
   let over = false;
-  const bombs = Promise.all([1, 2].map(() => execute(oracle.api, hostile))).finally(() => {
+  const bombs = Promise.all([1, 2].map(() => execute(ground.api, hostile))).finally(() => {
     over = true;
   });
   const beside: number[] = [];
@@ -63,7 +65,7 @@ for pid in range(2, 300):
 print(seen)
 `;
   const [mine, other] = await Promise.all([
-    execute(oracle.api, { code: code('mine') }),
+    execute(ground.api, { code: code('mine') }),
     execute(neighbour, { code: code('other') }),
   ]);
   expect(mine.stdout).toBe("[['mine'], ['mine'], ['mine']] 1\n0\n[]\n");
@@ -75,7 +77,7 @@ test('runs forked from one zygote draw different numbers, names and ids', async 
 import numpy as np
 print(random.random(), random.getrandbits(64), np.random.rand(), np.random.default_rng().random(), uuid.uuid4(), uuid.uuid1(), secrets.token_hex(), tempfile.mktemp(), os.urandom(8).hex())
 `;
-  const results = await Promise.all(Array.from({ length: 12 }, () => execute(oracle.api, { code })));
+  const results = await Promise.all(Array.from({ length: 12 }, () => execute(ground.api, { code })));
   const columns = results.map(({ stdout }) => stdout.trim().split(' '));
   expect(columns[0]).toHaveLength(9);
   for (const at of columns[0]?.keys() ?? []) expect(new Set(columns.map((row) => row[at])).size).toBe(results.length);

@@ -2,15 +2,16 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Stack } from '../support/stack.ts';
+import { LocalGround } from './local-ground.ts';
 import { findSecrets } from './needles.ts';
-import { execute, Oracle } from './oracle.ts';
+import { execute } from './oracle.ts';
 
 const stack = Stack.shared();
-let oracle: Oracle;
+let ground: LocalGround;
 beforeAll(async () => {
-  oracle = await Oracle.start(stack);
+  ground = await LocalGround.open();
 });
-afterAll(() => oracle?.close());
+afterAll(() => ground?.close());
 
 const CANARY = 'canary-of-the-program';
 
@@ -18,11 +19,11 @@ const CANARY = 'canary-of-the-program';
 async function noisyRun() {
   const form = new FormData();
   form.set('file', new Blob([`a,b\n${CANARY},2\n`]), 'in.csv');
-  const { id } = (await (await oracle.api.request('/v1/files', { method: 'POST', body: form })).json()) as {
+  const { id } = (await (await ground.api.request('/v1/files', { method: 'POST', body: form })).json()) as {
     id: string;
   };
   const code = `import sys\nprint('${CANARY}')\nprint('${CANARY}', file=sys.stderr)\nopen('out.txt', 'w').write('${CANARY}')\nraise ValueError('${CANARY}')`;
-  return execute(oracle.api, { code, files: [{ id, name: 'in.csv' }] });
+  return execute(ground.api, { code, files: [{ id, name: 'in.csv' }] });
 }
 
 function logs(): Record<string, string> {
@@ -56,9 +57,9 @@ test('case 42: links are bound to one object, one method and their signature', a
 
 test('case 42: neither logs nor audit hold a secret, a signed link, or what a program wrote', async () => {
   const { artifacts } = await noisyRun();
-  const texts = { ...logs(), audit: await oracle.ledger.auditText() };
+  const texts = { ...logs(), audit: await ground.books.auditText() };
   expect(Object.keys(texts)).toEqual(expect.arrayContaining(['gateway.log', 'executor.log', 'audit']));
-  expect(findSecrets(oracle.needles, texts)).toEqual([]);
+  expect(findSecrets(ground.needles, texts)).toEqual([]);
   const signatures = artifacts.flatMap(({ url }) =>
     [...new URL(url).searchParams.values()].filter((value) => value.length > 20),
   );
