@@ -46,8 +46,8 @@ function localRunner(config: ExecutorConfig): LocalRunner {
   return new LocalRunner({
     sandboxDir: config.sandboxDir,
     python: config.sandboxPython,
-    // Beside the folder of outgoing files, which the box must not see.
     stateDir: join(config.sandboxStateDir, 'box'),
+    outboxDir: join(config.sandboxStateDir, 'outbox'),
     slots: config.sandboxSlots,
     ...(config.sandboxMinStrength ? { minStrength: config.sandboxMinStrength } : {}),
   });

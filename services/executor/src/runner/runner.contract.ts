@@ -1,17 +1,24 @@
 import { createHash } from 'node:crypto';
+import { until } from '@moli/processes';
 import { DEFAULT_LIMITS, type RunLimits } from '@moli/queue';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ArtifactHead, DisplayHead, RunInput, Runner, RunReport, RunSink, RunSpec } from './runner.ts';
+import { ObjectServer } from './object-server.fixture.ts';
+import type { ArtifactHead, DisplayHead, RunContent, RunInput, Runner, RunReport, RunSink, RunSpec } from './runner.ts';
 
-/** A sink that keeps everything in memory. */
+/** A sink that keeps everything: contents are stored by links of `objects`, or dropped where there is none. */
 export class RecordingSink implements RunSink {
+  readonly #objects: ObjectServer | null;
   stdout = Buffer.alloc(0);
   stderr = Buffer.alloc(0);
   startedAt: number | null = null;
   readonly displays: { head: DisplayHead; content: Buffer | null }[] = [];
-  readonly artifacts: { head: ArtifactHead; content: Buffer }[] = [];
+  readonly artifacts: { head: ArtifactHead; content: Buffer | null }[] = [];
   readonly order: string[] = [];
   onOutput: (text: string) => void = () => {};
+
+  constructor(objects: ObjectServer | null = null) {
+    this.#objects = objects;
+  }
 
   started(): void {
     this.startedAt = performance.now();
@@ -24,32 +31,26 @@ export class RecordingSink implements RunSink {
     this.onOutput(this.stdout.toString('utf8'));
   }
 
-  async display(head: DisplayHead, body: AsyncIterable<Uint8Array> | null): Promise<void> {
-    this.displays.push({ head, content: body && (await contentOf(body)) });
+  async display(head: DisplayHead, content: RunContent | null): Promise<void> {
+    this.displays.push({ head, content: content && (await this.#stored(content)) });
     this.order.push('display');
   }
 
-  async artifact(head: ArtifactHead, body: AsyncIterable<Uint8Array>): Promise<void> {
-    this.artifacts.push({ head, content: await contentOf(body) });
+  async artifact(head: ArtifactHead, content: RunContent): Promise<void> {
+    this.artifacts.push({ head, content: await this.#stored(content) });
     this.order.push('artifact');
   }
-}
 
-async function contentOf(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const parts: Uint8Array[] = [];
-  for await (const part of body) parts.push(Buffer.from(part));
-  return Buffer.concat(parts);
-}
-
-export function inputOf(name: string, content: Buffer | string): RunInput {
-  const bytes = Buffer.from(content);
-  return {
-    name,
-    bytes: bytes.byteLength,
-    async *open() {
-      if (bytes.byteLength > 0) yield bytes;
-    },
-  };
+  async #stored(content: RunContent): Promise<Buffer | null> {
+    try {
+      if (!this.#objects) return null;
+      const link = this.#objects.link();
+      await content.store(link);
+      return this.#objects.stored(link) ?? null;
+    } finally {
+      await content.drop();
+    }
+  }
 }
 
 let count = 0;
@@ -67,21 +68,28 @@ export function specOf(code: string, more: { limits?: Partial<RunLimits>; files?
 
 const sha256 = (content: Buffer): string => createHash('sha256').update(content).digest('hex');
 
-/** What every runner does with a run. `make` gives a runner that was not started. */
-export function runnerContract(name: string, make: () => Promise<Runner>): void {
+/**
+ * What every runner does with a run. `make` gives a runner that was not started. `host`: the address at which the runner's side of the
+ * sandboxes reaches a server of this process.
+ */
+export function runnerContract(name: string, make: () => Promise<Runner>, { host }: { host?: string } = {}): void {
   describe(`runner contract: ${name}`, () => {
     let runner: Runner;
+    let objects: ObjectServer;
     beforeAll(async () => {
+      objects = await ObjectServer.start(host);
       runner = await make();
-      runner.start();
+      await runner.start();
+      await until(() => runner.status().idle > 0, { what: 'a sandbox is idle', timeoutMs: 100_000 });
     });
     afterAll(async () => {
       await runner?.close();
+      await objects?.[Symbol.asyncDispose]();
     });
 
     const never = new AbortController().signal;
     async function run(spec: RunSpec, signal = never): Promise<{ report: RunReport; sink: RecordingSink }> {
-      const sink = new RecordingSink();
+      const sink = new RecordingSink(objects);
       return { report: await runner.run(spec, sink, signal), sink };
     }
 
@@ -93,7 +101,8 @@ export function runnerContract(name: string, make: () => Promise<Runner>): void 
       expect(sink.order[0]).toBe('started');
       expect(report.usage.wallMs).toBeGreaterThan(0);
       expect(report.sandbox).toMatch(/seccomp/);
-      expect(runner.status()).toMatchObject({ ready: true, slots: runner.slots, idle: runner.slots });
+      expect(runner.status().ready).toBe(true);
+      await until(() => runner.status().idle > 0, { what: 'a sandbox is idle again', timeoutMs: 60_000 });
     });
 
     it('explains an error of the program in both languages, with its line', async () => {
@@ -117,17 +126,63 @@ export function runnerContract(name: string, make: () => Promise<Runner>): void 
         "open('nothing.txt', 'w').close()",
         'print(len(data), len(big))',
       ].join('\n');
-      const files = [inputOf('原始 数据.bin', content), inputOf('empty.txt', ''), inputOf('big.bin', big)];
+      const files = [
+        objects.input('原始 数据.bin', content),
+        objects.input('empty.txt', ''),
+        objects.input('big.bin', big),
+      ];
       const { report, sink } = await run(specOf(code, { files }));
       expect(report.verdict).toBe('ok');
       expect(sink.stdout.toString()).toBe('5 3000000\n');
       const made = new Map(sink.artifacts.map(({ head, content: bytes }) => [head.name, { head, bytes }]));
       expect([...made.keys()].sort()).toEqual(['big-copy.bin', 'nothing.txt', '复制.bin'].sort());
-      expect(made.get('复制.bin')?.bytes.equals(content)).toBe(true);
-      expect(made.get('big-copy.bin')?.bytes.equals(big)).toBe(true);
+      expect(made.get('复制.bin')?.bytes?.equals(content)).toBe(true);
+      expect(made.get('big-copy.bin')?.bytes?.equals(big)).toBe(true);
       for (const { head, bytes } of made.values()) {
-        expect(head).toMatchObject({ bytes: bytes.byteLength, sha256: sha256(bytes) });
+        expect(head).toMatchObject({ bytes: bytes?.byteLength, sha256: sha256(bytes ?? Buffer.alloc(0)) });
       }
+    });
+
+    it('stores what a run made after its end as well, and only what is really there', async () => {
+      const kept: RunContent[] = [];
+      const sink = new RecordingSink();
+      sink.artifact = async (_head, content) => void kept.push(content);
+      const spec = specOf("for name in 'abc': open(name + '.txt', 'w').write(name * 1_000_000)");
+      const report = await runner.run(spec, sink, never);
+      expect(report.verdict).toBe('ok');
+      expect(kept).toHaveLength(3);
+      const [whole, altered, twice] = kept as [RunContent, RunContent, RunContent];
+      const link = objects.link();
+      await whole.store(link);
+      expect(objects.stored(link)?.byteLength).toBe(1_000_000);
+
+      objects.alterUploads((content) => content.subarray(1));
+      const refused: unknown = await altered.store(objects.link()).catch((error: unknown) => error);
+      objects.alterUploads((content) => content);
+      expect(String(refused)).toMatch(/differs/);
+      // Another try with another link is the caller's to make.
+      await altered.store(objects.link());
+
+      // A link that was used for something else: whoever asks is told, without the link.
+      const failed: unknown = await twice.store(link).catch((error: unknown) => error);
+      expect(String(failed)).toMatch(/differs/);
+      expect(String(failed)).not.toContain(objects.url);
+      await Promise.all(kept.map((content) => content.drop()));
+    });
+
+    it('shows the program no link', async () => {
+      const code = [
+        'import glob, os, sys',
+        'seen = [str(dict(os.environ)), str(sys.argv), str(globals()), str(os.listdir("."))]',
+        'for path in glob.glob("/proc/**/environ", recursive=True) + glob.glob("/proc/**/cmdline", recursive=True):',
+        '    try: seen.append(open(path).read())',
+        '    except OSError: pass',
+        'print("\\n".join(seen))',
+      ].join('\n');
+      const { sink } = await run(specOf(code, { files: [objects.input('a.csv', 'a,b\n1,2\n')] }));
+      expect(sink.stdout.toString()).toContain('a.csv');
+      expect(sink.stdout.toString()).not.toContain(objects.url);
+      expect(sink.stdout.toString()).not.toContain('http');
     });
 
     it('delivers a shown chart as an image and a table as data', async () => {
@@ -223,17 +278,18 @@ export function runnerContract(name: string, make: () => Promise<Runner>): void 
       expect((await run(specOf('print(2)'))).report.verdict).toBe('ok');
     });
 
-    it('does not start on an input that fails', async () => {
-      const broken: RunInput = {
-        name: 'a.csv',
-        bytes: 10,
-        async *open() {
-          yield Buffer.from('abc');
-          throw new Error('altered');
-        },
-      };
-      const sink = new RecordingSink();
-      await expect(runner.run(specOf('print(1)', { files: [broken] }), sink, never)).rejects.toThrow('altered');
+    it.each([
+      ['input_altered', 'is shorter than recorded', { bytes: 100 }],
+      ['input_altered', 'is longer than recorded', { bytes: 3 }],
+      ['input_altered', 'has other bytes', { sha256: sha256(Buffer.from('other')) }],
+      ['input_unavailable', 'is not there', { url: '' }],
+    ] as const)('does not start (%s) on an input that %s', async (fault, _how, wrong) => {
+      const input: RunInput = { ...objects.input('a.csv', 'a,b\n1,2\n'), ...wrong };
+      const files = [objects.input('good.csv', 'a\n1\n'), input.url ? input : { ...input, url: `${objects.url}/none` }];
+      const sink = new RecordingSink(objects);
+      const failed: unknown = await runner.run(specOf('print(1)', { files }), sink, never).catch((error) => error);
+      expect(failed).toMatchObject({ name: 'RunnerError', fault });
+      expect(String(failed)).not.toContain(objects.url);
       expect(sink.startedAt).toBeNull();
     });
 

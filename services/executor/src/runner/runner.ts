@@ -1,14 +1,15 @@
 import type { RunLimits, RunOutcome, RunTable, Verdict } from '@moli/queue';
 import type { z } from 'zod';
 
-/** An input file: its bytes are delivered once, in order, and end in an error when they are not what was promised. */
+/** An input file by its signed link. What is behind the link is compared with size and digest before the program starts. */
 export interface RunInput {
   readonly name: string;
   readonly bytes: number;
-  open(): AsyncIterable<Uint8Array>;
+  readonly sha256: string;
+  readonly url: string;
 }
 
-/** Everything a sandbox is told about a run. */
+/** Everything a sandbox is told about a run: plain data, so that it can be sent to wherever the sandbox is. */
 export interface RunSpec {
   readonly runId: string;
   readonly code: string;
@@ -22,7 +23,7 @@ export interface RunSpec {
   readonly startBefore: number;
 }
 
-/** A display as the sandbox announces it. With `bytes`, its body follows (an image). */
+/** A display as the sandbox announces it. With `bytes`, it has a content (an image). */
 export interface DisplayHead {
   readonly mimeType: string;
   readonly name?: string;
@@ -42,6 +43,26 @@ export interface ArtifactHead {
   readonly height?: number;
 }
 
+/** Where one artifact goes: a link that writes it once, with the headers that its signature covers, and a link that reads it. */
+export interface ContentLink {
+  readonly putUrl: string;
+  readonly putHeaders: Readonly<Record<string, string>>;
+  readonly getUrl: string;
+}
+
+/**
+ * Bytes that a run made and that wait to be stored, at the place where the sandbox is: they never pass through the owner of the sink. The
+ * sandbox of a run is kept until each of its contents was dropped.
+ */
+export interface RunContent {
+  readonly bytes: number;
+  readonly sha256: string;
+  /** Writes the bytes to the link, reads them back and compares. Throws when they are not there; the message holds no link. */
+  store(link: ContentLink): Promise<void>;
+  /** Gives memory or disk back; must be called once for each content, stored or not. */
+  drop(): Promise<void>;
+}
+
 /**
  * Where a run's output goes, in the order it appeared. A promise that is not yet settled holds the sandbox back. Whatever a sink throws ends
  * the run and comes out of `Runner.run`.
@@ -50,9 +71,9 @@ export interface RunSink {
   /** The input files are in place, which took `stageMs`, and user code begins. */
   started(stageMs: number): void;
   output(stream: 'stdout' | 'stderr', bytes: Uint8Array): Promise<void> | void;
-  /** `body` delivers exactly `head.bytes` bytes and must be read before the promise settles. */
-  display(head: DisplayHead, body: AsyncIterable<Uint8Array> | null): Promise<void>;
-  artifact(head: ArtifactHead, body: AsyncIterable<Uint8Array>): Promise<void>;
+  /** `content` is there where `head.bytes` is. */
+  display(head: DisplayHead, content: RunContent | null): Promise<void> | void;
+  artifact(head: ArtifactHead, content: RunContent): Promise<void> | void;
 }
 
 /** How the sandbox saw the run. Times are milliseconds. */
@@ -84,7 +105,7 @@ export interface RunnerStatus {
 }
 
 /** Why a run has no report. The run's code may have run in part with `sandbox_lost`, and never began with the others. */
-export type RunnerFault = 'sandbox_unavailable' | 'sandbox_lost';
+export type RunnerFault = 'sandbox_unavailable' | 'sandbox_lost' | 'input_unavailable' | 'input_altered';
 
 export class RunnerError extends Error {
   override readonly name = 'RunnerError';
@@ -97,14 +118,14 @@ export class RunnerError extends Error {
 
 /**
  * Runs untrusted programs, each in a sandbox that is used once. Two runners implement it and both pass `runnerContract`.
- * A program that fails is a report; only a sandbox that fails is a RunnerError.
+ * A program that fails is a report; only a sandbox or an input that fails is a RunnerError.
  */
 export interface Runner {
   /** `local` or `kubernetes`. */
   readonly name: string;
   /** How many runs it can hold at once. */
   readonly slots: number;
-  start(): void;
+  start(): Promise<void>;
   status(): RunnerStatus;
   /** An aborted signal ends the program within half a second, with verdict `cancelled`. */
   run(spec: RunSpec, sink: RunSink, signal: AbortSignal): Promise<RunReport>;

@@ -1,9 +1,8 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { LinkAnswer, LinksClient, RunArtifact } from '@moli/queue';
-import { type Dispatcher, request } from 'undici';
 import { metrics } from '../metrics.ts';
-import { RunFailure } from './inputs.ts';
-import type { HeldBody } from './outbox.ts';
+import type { RunContent } from '../runner/runner.ts';
+import { RunFailure } from './run.failure.ts';
 
 /** Uploads of one run at once. */
 const PARALLEL = 4;
@@ -14,26 +13,23 @@ type Link = LinkAnswer['links'][number];
 
 interface Waiting {
   artifact: RunArtifact;
-  body: HeldBody;
+  content: RunContent;
   /** Called in the order of `add`, after the bytes were read back. */
   stored: () => Promise<void>;
 }
 
 /**
- * Uploads what a run made while it goes on: whatever came in since the last round is one request for links. An artifact counts once its bytes
- * were read back and are the same.
+ * Has what a run made stored while it goes on: whatever came in since the last round is one request for links. An artifact counts once its
+ * bytes were read back and are the same.
  */
 export class ArtifactUploader {
-  readonly #deps: { links: LinksClient; dispatcher: Dispatcher; holds: () => Promise<boolean> };
+  readonly #deps: { links: LinksClient; holds: () => Promise<boolean> };
   readonly #run: { runId: string; tenantId: string };
   #queue: Waiting[] = [];
   #working: Promise<void> | null = null;
   #failure: unknown = null;
 
-  constructor(
-    run: { runId: string; tenantId: string },
-    deps: { links: LinksClient; dispatcher: Dispatcher; holds: () => Promise<boolean> },
-  ) {
+  constructor(run: { runId: string; tenantId: string }, deps: { links: LinksClient; holds: () => Promise<boolean> }) {
     this.#run = run;
     this.#deps = deps;
   }
@@ -42,8 +38,8 @@ export class ArtifactUploader {
     return `art_${randomBytes(16).toString('hex')}`;
   }
 
-  add(artifact: RunArtifact, body: HeldBody, stored: () => Promise<void>): void {
-    this.#queue.push({ artifact, body, stored });
+  add(artifact: RunArtifact, content: RunContent, stored: () => Promise<void>): void {
+    this.#queue.push({ artifact, content, stored });
     // The next turn of the loop: artifacts that arrive together share one request.
     this.#working ??= new Promise<void>((resolve) => setImmediate(resolve)).then(() => this.#work());
   }
@@ -58,7 +54,7 @@ export class ArtifactUploader {
   async discard(): Promise<void> {
     const rest = this.#queue.splice(0);
     await this.#working;
-    await Promise.all(rest.map(({ body }) => body.drop()));
+    await Promise.all(rest.map(({ content }) => content.drop()));
   }
 
   async #work(): Promise<void> {
@@ -76,7 +72,7 @@ export class ArtifactUploader {
       if (!this.#failure) await this.#upload(batch);
       if (!this.#failure) for (const { stored } of batch) await stored();
     } finally {
-      await Promise.all(batch.map(({ body }) => body.drop()));
+      await Promise.all(batch.map(({ content }) => content.drop()));
     }
   }
 
@@ -105,37 +101,20 @@ export class ArtifactUploader {
         failed.push(...left);
       }
       if (failed.length > 0 && tries === TRIES) {
-        throw new RunFailure('upload_failed', `artifacts could not be stored: ${reasonOf(cause)}`);
+        throw new RunFailure(
+          'upload_failed',
+          `artifacts could not be stored: ${cause instanceof Error ? cause.message : 'unknown'}`,
+        );
       }
       left = failed;
     }
   }
 
-  async #store({ artifact, body }: Waiting, link: Link | undefined): Promise<void> {
+  async #store({ artifact, content }: Waiting, link: Link | undefined): Promise<void> {
     if (!link) throw new Error('no link was given');
-    const { dispatcher } = this.#deps;
-    const put = await request(link.putUrl, {
-      method: 'PUT',
-      dispatcher,
-      headers: { ...link.putHeaders, 'content-length': String(body.bytes) },
-      body: body.read(),
-    });
-    await put.body.dump();
-    if (put.statusCode >= 300) throw new Error(`storing was answered with ${put.statusCode}`);
-    const got = await request(link.getUrl, { dispatcher });
-    const hash = createHash('sha256');
-    for await (const chunk of got.body) hash.update(chunk as Uint8Array);
-    if (got.statusCode !== 200) throw new Error(`reading back was answered with ${got.statusCode}`);
-    if (hash.digest('hex') !== artifact.sha256) throw new Error('what was read back differs');
-    metrics.artifactBytes.inc(body.bytes);
+    await content.store(link);
+    metrics.artifactBytes.inc(artifact.bytes);
   }
-}
-
-/** Name and code of a failure; its message can hold a link. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown';
-  const { code } = error as { code?: string };
-  return code ? `${error.name} ${code}` : error.message.startsWith('http') ? error.name : error.message.slice(0, 200);
 }
 
 async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {

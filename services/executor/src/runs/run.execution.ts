@@ -13,21 +13,20 @@ import {
   type RunStreamEntry,
 } from '@moli/queue';
 import { log } from '@moli/telemetry';
-import type { Dispatcher } from 'undici';
 import { metrics } from '../metrics.ts';
 import {
   type ArtifactHead,
   type DisplayHead,
+  type RunContent,
   type Runner,
   RunnerError,
   type RunReport,
   type RunSink,
 } from '../runner/runner.ts';
 import { ArtifactUploader } from './artifact.uploader.ts';
-import { linkedInput, RunFailure } from './inputs.ts';
 import { KeptOutput } from './kept-output.ts';
 import { LiveOutput, type OutputStream } from './live-output.ts';
-import { Outbox } from './outbox.ts';
+import { RunFailure } from './run.failure.ts';
 import { StageSpans } from './stage.spans.ts';
 
 export interface ExecutionDeps {
@@ -35,8 +34,6 @@ export interface ExecutionDeps {
   readonly runner: Runner;
   readonly runLog: RunLog;
   readonly links: LinksClient;
-  readonly dispatcher: Dispatcher;
-  readonly outboxDir: string;
 }
 
 /** What ends a run from outside: a person, our own shutdown, or another process that took the run over. */
@@ -51,7 +48,6 @@ export class RunExecution implements RunSink {
   readonly #live: LiveOutput;
   readonly #kept = { stdout: new KeptOutput(), stderr: new KeptOutput() };
   readonly #uploader: ArtifactUploader;
-  readonly #outbox: Outbox;
   readonly #spans = new StageSpans();
   readonly #display: RunDisplay[] = [];
   readonly #artifacts: RunArtifact[] = [];
@@ -61,11 +57,9 @@ export class RunExecution implements RunSink {
     this.#job = job;
     this.#deps = deps;
     this.#mark = ownerMark(deps.executorId, randomBytes(8).toString('hex'));
-    this.#outbox = new Outbox(deps.outboxDir);
     this.#live = new LiveOutput((entries) => this.#append(entries));
     this.#uploader = new ArtifactUploader(job, {
       links: deps.links,
-      dispatcher: deps.dispatcher,
       holds: () => deps.runLog.holds(job.runId, this.#mark),
     });
   }
@@ -103,6 +97,7 @@ export class RunExecution implements RunSink {
   started(stageMs: number): void {
     this.#spans.enter('stage', Date.now() - stageMs);
     this.#spans.enter('execute');
+    metrics.inputBytes.inc(this.#job.files.reduce((sum, { bytes }) => sum + bytes, 0));
     this.#live.add({ type: 'stage', stage: 'running' });
   }
 
@@ -111,7 +106,7 @@ export class RunExecution implements RunSink {
     return this.#live.push(stream, bytes);
   }
 
-  async display(head: DisplayHead, body: AsyncIterable<Uint8Array> | null): Promise<void> {
+  display(head: DisplayHead, content: RunContent | null): void {
     const { mimeType, name, text, table } = head;
     const display: RunDisplay = {
       mimeType,
@@ -120,23 +115,21 @@ export class RunExecution implements RunSink {
       ...(table ? { table } : {}),
     };
     this.#display.push(display);
-    if (!body || head.bytes === undefined) {
+    if (!content) {
       this.#live.add({ type: 'display', display });
       return;
     }
-    const held = await this.#outbox.take(body, head.bytes);
-    const artifact = { ...describe(head, held.sha256, held.bytes, name ?? 'figure'), shown: true };
+    const artifact = { ...describe(head, content, name ?? 'figure'), shown: true };
     display.artifactId = artifact.id;
-    this.#uploader.add(artifact, held, async () => {
+    this.#uploader.add(artifact, content, async () => {
       this.#artifacts.push(artifact);
       this.#live.add({ type: 'display', display, artifact });
     });
   }
 
-  async artifact(head: ArtifactHead, body: AsyncIterable<Uint8Array>): Promise<void> {
-    const held = await this.#outbox.take(body, head.bytes, head.sha256);
-    const artifact = describe(head, held.sha256, held.bytes, head.name);
-    this.#uploader.add(artifact, held, async () => {
+  artifact(head: ArtifactHead, content: RunContent): void {
+    const artifact = describe(head, content, head.name);
+    this.#uploader.add(artifact, content, async () => {
       this.#artifacts.push(artifact);
     });
   }
@@ -163,21 +156,8 @@ export class RunExecution implements RunSink {
 
   #run(): Promise<RunReport> {
     const { runId, code, filename, limits, artifacts, files, locale, startBefore } = this.#job;
-    const { signal } = this.#stop;
-    return this.#deps.runner.run(
-      {
-        runId,
-        code,
-        filename,
-        limits,
-        artifacts,
-        startBefore,
-        files: files.map((file) => linkedInput(file, this.#deps.dispatcher, signal)),
-        ...(locale ? { locale } : {}),
-      },
-      this,
-      signal,
-    );
+    const spec = { runId, code, filename, limits, artifacts, startBefore, files, ...(locale ? { locale } : {}) };
+    return this.#deps.runner.run(spec, this, this.#stop.signal);
   }
 
   /** Everything made is in the store. */
@@ -267,8 +247,7 @@ export class RunExecution implements RunSink {
 
 function describe(
   head: { mimeType: string; width?: number; height?: number },
-  sha256: string,
-  bytes: number,
+  { bytes, sha256 }: RunContent,
   name: string,
 ): RunArtifact {
   const { mimeType, width, height } = head;

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
 import {
   CANCEL_CHANNEL,
   type LinksClient,
@@ -14,12 +13,10 @@ import { log, STEPS, span } from '@moli/telemetry';
 import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { type Job, UnrecoverableError } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { Agent } from 'undici';
 import type { ExecutorConfig } from '../config.ts';
 import { metrics } from '../metrics.ts';
 import type { Runner } from '../runner/runner.ts';
 import { CONFIG, REDIS, RUNNER } from '../tokens.ts';
-import { Outbox } from './outbox.ts';
 import { RunExecution } from './run.execution.ts';
 
 /** How often the executor says that it lives; the gateway gives it up after three missed ones. */
@@ -36,13 +33,6 @@ export class RunsProcessor implements OnModuleInit, OnApplicationShutdown {
   readonly #runner: Runner;
   readonly #runLog: RunLog;
   readonly #running = new Map<string, RunExecution>();
-  readonly #outboxDir: string;
-  readonly #dispatcher = new Agent({
-    connections: 32,
-    keepAliveTimeout: 30_000,
-    headersTimeout: 15_000,
-    bodyTimeout: 15_000,
-  });
   #links!: LinksClient;
   #worker!: RunsWorker;
   #cancels!: Redis;
@@ -53,7 +43,6 @@ export class RunsProcessor implements OnModuleInit, OnApplicationShutdown {
     this.#redis = redis;
     this.#runner = runner;
     this.#runLog = new RunLog(redis);
-    this.#outboxDir = join(config.sandboxStateDir, 'outbox');
   }
 
   get ready(): boolean {
@@ -61,7 +50,6 @@ export class RunsProcessor implements OnModuleInit, OnApplicationShutdown {
   }
 
   async onModuleInit(): Promise<void> {
-    await Outbox.prepare(this.#outboxDir);
     const traces = this.#config.otlpEndpoint !== undefined;
     this.#links = openLinksClient(this.#redis, { traces });
     this.#cancels = this.#redis.duplicate();
@@ -76,7 +64,7 @@ export class RunsProcessor implements OnModuleInit, OnApplicationShutdown {
     this.#worker.on('lockRenewalFailed', (runIds) => {
       for (const runId of runIds) this.#running.get(runId)?.stop('lost');
     });
-    this.#runner.start();
+    await this.#runner.start();
     await this.#report();
     this.#beat = setInterval(() => void this.#report(), BEAT_MS);
     void this.#worker.run().catch((error: unknown) => log.error('the runs worker ended', { error }));
@@ -90,7 +78,7 @@ export class RunsProcessor implements OnModuleInit, OnApplicationShutdown {
     clearTimeout(late);
     if (this.#beat) clearInterval(this.#beat);
     await this.#runLog.leave(this.executorId).catch(() => {});
-    await Promise.allSettled([this.#links.close(), this.#dispatcher.close(), this.#runner.close()]);
+    await Promise.allSettled([this.#links.close(), this.#runner.close()]);
     this.#cancels.disconnect();
   }
 
@@ -104,8 +92,6 @@ export class RunsProcessor implements OnModuleInit, OnApplicationShutdown {
         runner: this.#runner,
         runLog: this.#runLog,
         links: this.#links,
-        dispatcher: this.#dispatcher,
-        outboxDir: this.#outboxDir,
       });
       this.#running.set(runId, execution);
       try {

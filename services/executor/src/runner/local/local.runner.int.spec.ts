@@ -6,10 +6,12 @@ import { RecordingSink, runnerContract, specOf } from '../runner.contract.ts';
 import { LocalRunner } from './local.runner.ts';
 
 async function makeRunner(slots = 2): Promise<LocalRunner> {
+  const folder = testFolder('sandbox');
   return new LocalRunner({
     sandboxDir: SANDBOX_DIR,
     python: await sandboxPython(),
-    stateDir: join(testFolder('sandbox'), 'box'),
+    stateDir: join(folder, 'box'),
+    outboxDir: join(folder, 'outbox'),
     slots,
   });
 }
@@ -28,9 +30,16 @@ describe('local runner', () => {
   let runner: LocalRunner;
   let folder: string;
   beforeAll(async () => {
-    folder = join(testFolder('sandbox'), 'box');
-    runner = new LocalRunner({ sandboxDir: SANDBOX_DIR, python: await sandboxPython(), stateDir: folder, slots: 1 });
-    runner.start();
+    const parent = testFolder('sandbox');
+    folder = join(parent, 'box');
+    runner = new LocalRunner({
+      sandboxDir: SANDBOX_DIR,
+      python: await sandboxPython(),
+      stateDir: folder,
+      outboxDir: join(parent, 'outbox'),
+      slots: 1,
+    });
+    await runner.start();
   });
   afterAll(async () => {
     await runner.close();
@@ -71,9 +80,10 @@ describe('local runner', () => {
       sandboxDir: SANDBOX_DIR,
       python: '/nowhere/python',
       stateDir: join(testFolder('sandbox'), 'box'),
+      outboxDir: testFolder('outbox'),
       slots: 1,
     });
-    broken.start();
+    await broken.start();
     const spec = { ...specOf('print(1)'), startBefore: Date.now() + 1_500 };
     await expect(broken.run(spec, new RecordingSink(), never)).rejects.toMatchObject({ fault: 'sandbox_unavailable' });
     expect(broken.status()).toMatchObject({ ready: false, sandbox: 'none', idle: 0 });

@@ -1,24 +1,35 @@
 import { log } from '@moli/telemetry';
 import { type Runner, RunnerError, type RunnerStatus, type RunReport, type RunSink, type RunSpec } from '../runner.ts';
+import { LinkClient } from '../slot/link.client.ts';
+import { Outbox } from '../slot/outbox.ts';
+import { runInSlot } from '../slot/slot.connection.ts';
 import { type BoxOptions, BoxProcess } from './box.process.ts';
-import { runInSlot } from './slot.connection.ts';
 
 /** A slot that broke before user code began is replaced by another one this many times. */
 const MAX_SLOTS_TRIED = 3;
+
+export interface LocalRunnerOptions extends BoxOptions {
+  /** Folder for what runs make, on its way to the object store; emptied at the start. The box must not see it. */
+  readonly outboxDir: string;
+}
 
 /** Sandboxes of this machine: one outer box with a zygote, a single-use slot for each run. */
 export class LocalRunner implements Runner {
   readonly name = 'local';
   readonly slots: number;
   readonly #box: BoxProcess;
+  readonly #outboxDir: string;
+  readonly #links = new LinkClient();
   #running = 0;
 
-  constructor(options: BoxOptions) {
+  constructor(options: LocalRunnerOptions) {
     this.slots = options.slots;
     this.#box = new BoxProcess(options);
+    this.#outboxDir = options.outboxDir;
   }
 
-  start(): void {
+  async start(): Promise<void> {
+    await Outbox.prepare(this.#outboxDir);
     this.#box.start();
   }
 
@@ -44,6 +55,7 @@ export class LocalRunner implements Runner {
 
   async close(): Promise<void> {
     await this.#box.stop();
+    await this.#links.close();
   }
 
   async #runOnce(spec: RunSpec, sink: RunSink, signal: AbortSignal): Promise<RunReport> {
@@ -54,13 +66,14 @@ export class LocalRunner implements Runner {
       if (!ready) throw new RunnerError('sandbox_unavailable', this.#box.reason);
       const beforeSlot = performance.now() - since;
       try {
-        const { result, claimMs } = await runInSlot(this.#box.socketPath, spec, sink, signal);
+        const place = { socketPath: this.#box.socketPath, outboxDir: this.#outboxDir, links: this.#links };
+        const { result, claimMs } = await runInSlot(place, spec, sink, signal);
         const { timings, strength, ...report } = result;
         return { ...report, timings: { ...timings, claimMs: beforeSlot + claimMs }, sandbox: strength };
       } catch (error) {
         if (!(error instanceof RunnerError)) throw error;
         if (signal.aborted) return cancelledBeforeStart(performance.now() - since, this.status().sandbox);
-        if (error.fault === 'sandbox_lost' || tried === MAX_SLOTS_TRIED) throw error;
+        if (error.fault !== 'sandbox_unavailable' || tried === MAX_SLOTS_TRIED) throw error;
         log.warn('a slot broke before the run began, taking another one', { run: spec.runId, error });
         await new Promise((resolve) => setTimeout(resolve, 50 * tried));
       }

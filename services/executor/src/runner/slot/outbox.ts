@@ -3,15 +3,16 @@ import { createReadStream } from 'node:fs';
 import { mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { RunFailure } from './inputs.ts';
+import { type ContentLink, type RunContent, RunnerError } from '../runner.ts';
+import type { LinkClient } from './link.client.ts';
 
 /** Bodies up to this size stay in memory until they are uploaded. */
 const IN_MEMORY_BYTES = 256 * 1024;
 /** Of one run's bodies together; beyond it they go to disk whatever their size. */
 const IN_MEMORY_TOTAL_BYTES = 2 * 1024 * 1024;
 
-/** The content of an artifact between the sandbox and the object store. */
-export interface HeldBody {
+/** The bytes of an artifact between the sandbox and the object store. */
+interface HeldBody {
   readonly bytes: number;
   readonly sha256: string;
   /** From the beginning, as often as needed. */
@@ -20,13 +21,15 @@ export interface HeldBody {
   drop(): Promise<void>;
 }
 
-/** Keeps bodies of one run until they are uploaded: small ones in memory, others in a folder that only we can read. */
+/** Keeps what one run made until it is stored: small bodies in memory, others in a folder that only we can read. */
 export class Outbox {
   readonly #folder: string;
+  readonly #links: LinkClient;
   #inMemory = 0;
 
-  constructor(folder: string) {
+  constructor(folder: string, links: LinkClient) {
     this.#folder = folder;
+    this.#links = links;
   }
 
   /** Empties the folder of everything that an earlier process left. */
@@ -36,12 +39,19 @@ export class Outbox {
   }
 
   /** Takes exactly `bytes`; `sha256` is computed here, and compared where the sandbox has said one. */
-  async take(body: AsyncIterable<Uint8Array>, bytes: number, sha256?: string): Promise<HeldBody> {
+  async take(body: AsyncIterable<Uint8Array>, bytes: number, sha256?: string): Promise<RunContent> {
     const small = bytes <= IN_MEMORY_BYTES && this.#inMemory + bytes <= IN_MEMORY_TOTAL_BYTES;
     const held = small ? await this.#intoMemory(body, bytes) : await this.#intoFile(body, bytes);
-    if (held.bytes === bytes && (!sha256 || held.sha256 === sha256)) return held;
-    await held.drop();
-    throw new RunFailure('sandbox_lost', 'a body is not what the sandbox announced');
+    if (held.bytes !== bytes || (sha256 !== undefined && held.sha256 !== sha256)) {
+      await held.drop();
+      throw new RunnerError('sandbox_lost', 'a body is not what the sandbox announced');
+    }
+    return {
+      bytes,
+      sha256: held.sha256,
+      store: (link: ContentLink) => this.#links.store(link, held),
+      drop: held.drop,
+    };
   }
 
   async #intoMemory(body: AsyncIterable<Uint8Array>, bytes: number): Promise<HeldBody> {

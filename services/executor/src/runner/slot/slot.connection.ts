@@ -1,9 +1,20 @@
 import { once } from 'node:events';
 import { createConnection, type Socket } from 'node:net';
 import { z } from 'zod';
-import { type ArtifactHead, type DisplayHead, RunnerError, type RunSink, type RunSpec } from '../runner.ts';
+import {
+  type ArtifactHead,
+  type DisplayHead,
+  type RunContent,
+  type RunInput,
+  RunnerError,
+  type RunSink,
+  type RunSpec,
+} from '../runner.ts';
 import { ChunkReader } from './chunk.reader.ts';
 import { encodeFrame, type Frame, FrameDecoder, FrameError, pieces } from './frame.ts';
+import type { LinkClient } from './link.client.ts';
+import { Outbox } from './outbox.ts';
+import { stagedInput } from './staged.input.ts';
 
 /** Of all text and tables that one run shows. */
 const DISPLAY_BYTES = 8 * 1024 * 1024;
@@ -76,6 +87,14 @@ const Result = z.object({
 });
 export type SlotResult = z.infer<typeof Result>;
 
+/** Where a run finds its sandbox, and where what it makes waits to be stored. */
+export interface SlotPlace {
+  readonly socketPath: string;
+  /** A folder that exists and that only we can read. */
+  readonly outboxDir: string;
+  readonly links: LinkClient;
+}
+
 /** One run over one connection to the zygote: `claimMs` is the time until a slot had taken it, without staging. */
 export interface SlotRun {
   readonly result: SlotResult;
@@ -84,17 +103,22 @@ export interface SlotRun {
 
 /**
  * Sends the job and its files, feeds what comes back into the sink, and returns the result. The connection is one sandbox: it ends with it.
- * Throws RunnerError `sandbox_unavailable` while user code has not begun, `sandbox_lost` afterwards, and whatever the sink or an input throws.
+ * Throws RunnerError: `input_…` where an input is not what it should be, `sandbox_unavailable` while user code has not begun, `sandbox_lost`
+ * afterwards; and whatever the sink throws.
  */
 export async function runInSlot(
-  socketPath: string,
+  { socketPath, outboxDir, links }: SlotPlace,
   spec: RunSpec,
   sink: RunSink,
   signal: AbortSignal,
 ): Promise<SlotRun> {
   const connectedAt = performance.now();
   const { socket, reader } = await connect(socketPath);
-  const end = (): void => void socket.destroy();
+  const staging = new AbortController();
+  const end = (): void => {
+    staging.abort();
+    socket.destroy();
+  };
   const watchdog = setTimeout(end, spec.startBefore - Date.now() + spec.limits.wallSeconds * 1_000 + COLLECT_GRACE_MS);
   let cut: NodeJS.Timeout | undefined;
   const cancel = (): void => {
@@ -105,13 +129,13 @@ export async function runInSlot(
   let startedAt: number | null = null;
   let stageMs = 0;
   let inputFault: unknown;
-  const sent = send(socket, spec).catch((error: unknown) => {
-    inputFault = error;
+  const sent = send(socket, spec, (file) => stagedInput(file, links, staging.signal)).catch((error: unknown) => {
+    if (!staging.signal.aborted) inputFault = error;
     end();
   });
   try {
     if (signal.aborted) cancel();
-    const result = await receive(reader, sink, (started) => {
+    const result = await receive(reader, sink, new Outbox(outboxDir, links), (started) => {
       startedAt = performance.now();
       stageMs = started.stageMs;
       sink.started(stageMs);
@@ -152,7 +176,7 @@ async function connect(path: string): Promise<SlotSocket> {
 }
 
 /** The job frame and then the files' bytes back to back; waits whenever the other side is not reading. */
-async function send(socket: Socket, spec: RunSpec): Promise<void> {
+async function send(socket: Socket, spec: RunSpec, open: (file: RunInput) => AsyncIterable<Uint8Array>): Promise<void> {
   const { limits, artifacts } = spec;
   const job = {
     runId: spec.runId,
@@ -169,7 +193,7 @@ async function send(socket: Socket, spec: RunSpec): Promise<void> {
   };
   socket.write(encodeFrame('J', JSON.stringify(job)));
   for (const file of spec.files) {
-    for await (const chunk of file.open()) {
+    for await (const chunk of open(file)) {
       for (const piece of pieces(chunk)) {
         if (socket.destroyed) return;
         if (!socket.write(encodeFrame('D', piece))) await drained(socket);
@@ -204,6 +228,7 @@ async function* frames(reader: ChunkReader): AsyncGenerator<Frame, undefined> {
 async function receive(
   reader: ChunkReader,
   sink: RunSink,
+  outbox: Outbox,
   onStarted: (started: z.infer<typeof Started>) => void,
 ): Promise<SlotResult> {
   const incoming = frames(reader);
@@ -222,12 +247,12 @@ async function receive(
       }
       case 'P': {
         const head = present<DisplayHead>(json(Display, frame));
-        await withBody(incoming, head.bytes, (body) => sink.display(head, body));
+        await sink.display(head, head.bytes === undefined ? null : await held(incoming, head.bytes, outbox));
         break;
       }
       case 'A': {
         const head = present<ArtifactHead>(json(Artifact, frame));
-        await withBody(incoming, head.bytes, (body) => sink.artifact(head, body as AsyncIterable<Uint8Array>));
+        await sink.artifact(head, await held(incoming, head.bytes, outbox, head.sha256));
         break;
       }
       case 'R':
@@ -238,13 +263,13 @@ async function receive(
   }
 }
 
-/** Hands out the `Q` frames that follow as one body, exactly `bytes` long. */
-async function withBody(
+/** Takes the `Q` frames that follow as one content, exactly `bytes` long. */
+async function held(
   incoming: AsyncGenerator<Frame, undefined>,
-  bytes: number | undefined,
-  use: (body: AsyncIterable<Uint8Array> | null) => Promise<void>,
-): Promise<void> {
-  if (bytes === undefined) return use(null);
+  bytes: number,
+  outbox: Outbox,
+  sha256?: string,
+): Promise<RunContent> {
   let left = bytes;
   async function* body(): AsyncGenerator<Uint8Array> {
     while (left > 0) {
@@ -255,11 +280,7 @@ async function withBody(
       yield frame.payload;
     }
   }
-  const reader = body();
-  await use(reader);
-  for await (const _ of reader) {
-    // A sink that stopped early must not leave its rest in the stream.
-  }
+  return outbox.take(body(), bytes, sha256);
 }
 
 function json<S extends z.ZodType>(schema: S, frame: Frame): z.output<S> {
