@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs';
+import { Spec, Validation } from '@cyclonedx/cyclonedx-library';
+import { expect, test } from 'vitest';
+import {
+  debianPackages,
+  debianRelease,
+  type NpmBom,
+  nodeParts,
+  pythonPackages,
+  workspacePackages,
+} from './inventory.ts';
+import { bomOf } from './sbom.ts';
+
+const STATUS = `Package: libstdc++6
+Status: install ok installed
+Architecture: amd64
+Source: gcc-12
+Version: 12.2.0-14+deb12u1
+Description: GNU Standard C++ Library v3
+ Version: not this one
+
+Package: libc6
+Architecture: amd64
+Source: glibc
+Version: 2.36-9+deb12u14
+`;
+
+test('packages of Debian, by the names that scanners know', () => {
+  const release = debianRelease('PRETTY_NAME="Debian GNU/Linux 12"\nVERSION_ID="12"\nID=debian\n');
+  expect(debianPackages(STATUS, release).map(({ purl }) => purl)).toEqual([
+    'pkg:deb/debian/libstdc%2B%2B6@12.2.0-14%2Bdeb12u1?arch=amd64&distro=debian-12&upstream=gcc-12',
+    'pkg:deb/debian/libc6@2.36-9%2Bdeb12u14?arch=amd64&distro=debian-12&upstream=glibc',
+  ]);
+});
+
+test('every requirement of the sandbox is listed once, with its exact version', () => {
+  const requirements = readFileSync(new URL('../../sandbox/requirements.txt', import.meta.url), 'utf8');
+  const names = pythonPackages(requirements).map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining(['pandas', 'numpy', 'typing-extensions']));
+  expect(names).toHaveLength(requirements.match(/^\S+==/gm)?.length ?? 0);
+  expect(new Set(names).size).toBe(names.length);
+});
+
+const BOM: NpmBom = {
+  components: ['@moli/door@1', 'driver@2', '@types/driver@2', 'beside@1'].map((ref) => ({
+    type: 'library',
+    'bom-ref': ref,
+    name: ref.slice(0, ref.lastIndexOf('@')),
+    version: ref.slice(ref.lastIndexOf('@') + 1),
+  })),
+  dependencies: [
+    { ref: '@moli/door@1', dependsOn: ['driver@2', '@types/driver@2'] },
+    { ref: 'driver@2', dependsOn: [] },
+    { ref: 'beside@1', dependsOn: ['driver@2'] },
+  ],
+};
+
+test('of what npm lists only what is in the image stays', () => {
+  const { components, dependencies } = workspacePackages(BOM, ['@moli/door']);
+  expect(components.map(({ name }) => name)).toEqual(['@moli/door', 'driver']);
+  expect(dependencies).toEqual([
+    { ref: '@moli/door@1', dependsOn: ['driver@2'] },
+    { ref: 'driver@2', dependsOn: [] },
+  ]);
+});
+
+test('the bill of materials fits the schema of CycloneDX', async () => {
+  const components = [
+    ...debianPackages(STATUS, 'debian-12'),
+    ...nodeParts(process.versions as Record<string, string>),
+    ...pythonPackages('pandas==2.3.3 \\\n    --hash=sha256:00\n'),
+    ...workspacePackages(BOM, ['@moli/door']).components,
+  ];
+  const bom = bomOf('registry.example/moli/gateway:1', 'gateway', components, BOM.dependencies.slice(0, 1));
+  const validator = new Validation.JsonStrictValidator(Spec.Version.v1dot5);
+  expect(await validator.validate(JSON.stringify(bom))).toBeNull();
+  expect(await validator.validate(JSON.stringify({ ...bom, components: [{ type: 'library' }] }))).not.toBeNull();
+});
