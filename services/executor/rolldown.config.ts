@@ -1,9 +1,9 @@
 import { defineConfig } from 'rolldown';
 
 /**
- * Bundled: our code and Nest. Outside: what OpenTelemetry must be able to patch (ioredis, bullmq, undici) and its own API.
+ * Bundled: our code and Nest. Outside: what OpenTelemetry must be able to patch (ioredis, bullmq) and its own API.
  */
-const EXTERNAL = [/^node:/, /^@opentelemetry\//, /^(ioredis|bullmq|bullmq-otel|undici)$/];
+const EXTERNAL = [/^node:/, /^@opentelemetry\//, /^(ioredis|bullmq|bullmq-otel)$/];
 
 /** Packages that Nest asks for only when they are there. */
 const OPTIONAL =

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** Environment as `process.env` gives it. */
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -55,7 +55,7 @@ export class LocalRunner implements Runner {
 
   async close(): Promise<void> {
     await this.#box.stop();
-    await this.#links.close();
+    this.#links.close();
   }
 
   async #runOnce(spec: RunSpec, sink: RunSink, signal: AbortSignal): Promise<RunReport> {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createConnection, type Socket } from 'node:net';
-import { z } from 'zod';
+import type { z } from 'zod';
 import {
   type ArtifactHead,
   type DisplayHead,
@@ -14,6 +14,7 @@ import { ChunkReader } from './chunk.reader.ts';
 import { encodeFrame, type Frame, FrameDecoder, FrameError, pieces } from './frame.ts';
 import type { LinkClient } from './link.client.ts';
 import { Outbox } from './outbox.ts';
+import { Artifact, Display, parseMessage, present, Result, type SlotResult, Started } from './slot.messages.ts';
 import { stagedInput } from './staged.input.ts';
 
 /** Of all text and tables that one run shows. */
@@ -22,70 +23,6 @@ const DISPLAY_BYTES = 8 * 1024 * 1024;
 const CANCEL_GRACE_MS = 400;
 /** Beyond the deadline that the monitor keeps: collecting artifacts ends by its own bound. */
 const COLLECT_GRACE_MS = 60_000;
-
-const text = z.string();
-const ms = z.number().nonnegative();
-
-const Started = z.object({ stageMs: ms });
-
-const Display = z.object({
-  mimeType: text.max(200),
-  name: text.max(1_000).nullish(),
-  text: text.nullish(),
-  bytes: z.int().nonnegative().nullish(),
-  width: z.int().nullish(),
-  height: z.int().nullish(),
-  table: z
-    .object({
-      columns: z.array(z.object({ name: text, type: text })),
-      rows: z.array(z.array(z.union([text, z.number(), z.boolean(), z.null()]))),
-      totalRows: z.int(),
-      totalColumns: z.int(),
-    })
-    .nullish(),
-});
-
-const Artifact = z.object({
-  name: text.min(1).max(4_096),
-  bytes: z.int().nonnegative(),
-  sha256: text.regex(/^[0-9a-f]{64}$/),
-  mimeType: text.max(200),
-  width: z.int().nullish(),
-  height: z.int().nullish(),
-});
-
-const Result = z.object({
-  verdict: z.enum([
-    'ok',
-    'user_error',
-    'timeout_wall',
-    'timeout_cpu',
-    'memory_limit',
-    'pids_limit',
-    'disk_limit',
-    'output_limit',
-    'signalled',
-    'cancelled',
-    'platform_error',
-  ]),
-  exitCode: z.int().nullable(),
-  signal: text.nullable(),
-  error: z
-    .object({
-      name: text,
-      message: text,
-      line: z.int().nullable(),
-      traceback: text,
-      explanation: z.object({ zh: text, en: text }),
-    })
-    .nullable(),
-  truncated: z.object({ stdout: z.boolean(), stderr: z.boolean() }),
-  skipped: z.array(z.object({ name: text, reason: text })),
-  usage: z.object({ wallMs: ms, cpuMs: ms, maxMemoryBytes: ms, outputBytes: ms }),
-  timings: z.object({ stageMs: ms, runMs: ms, collectMs: ms }),
-  strength: text,
-});
-export type SlotResult = z.infer<typeof Result>;
 
 /** Where a run finds its sandbox, and where what it makes waits to be stored. */
 export interface SlotPlace {
@@ -284,19 +221,9 @@ async function held(
 }
 
 function json<S extends z.ZodType>(schema: S, frame: Frame): z.output<S> {
-  let value: unknown;
   try {
-    value = JSON.parse(frame.payload.toString('utf8'));
+    return parseMessage(schema, frame.payload.toString('utf8'));
   } catch (error) {
-    throw new LostConnection(`frame ${frame.type} is not JSON`, { cause: error });
+    throw new LostConnection(`frame ${frame.type} ${(error as Error).message}`, { cause: error });
   }
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const where = parsed.error.issues[0]?.path.join('.') ?? '';
-  throw new LostConnection(`frame ${frame.type} is not as agreed at ${where}`);
-}
-
-/** Python says null where we leave a field out. */
-function present<T>(head: { [K in keyof T]: T[K] | null }): T {
-  return Object.fromEntries(Object.entries(head).filter(([, value]) => value !== null && value !== undefined)) as T;
 }

@@ -1,0 +1,47 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import * as z from 'zod';
+
+/** Looked at this often until it is there: the file is small, in memory, and written once. */
+const LOOK_MS = 50;
+/** A sandbox that says nothing for this long is broken; imports take a second or two on a busy node. */
+const SILENT_MS = 60_000;
+
+/** What `box.py` writes beside its socket, in one step: ready, or why not. */
+const ReadyFile = z.discriminatedUnion('ready', [
+  z.object({ ready: z.literal(true), strength: z.string().min(1) }),
+  z.object({ ready: z.literal(false), reason: z.string() }),
+]);
+
+export interface SandboxState {
+  /** Layers that were proved; empty when there is no sandbox. */
+  readonly strength: string;
+  /** Why there is none; empty when there is. */
+  readonly fault: string;
+}
+
+/** Waits until the sandbox has said how it is. */
+export async function sandboxState(socket: string, signal: AbortSignal): Promise<SandboxState> {
+  const path = join(dirname(socket), 'ready.json');
+  for (let waited = 0; waited < SILENT_MS; waited += LOOK_MS) {
+    const text = await readFile(path, 'utf8').catch(() => null);
+    if (text !== null) return stateOf(text);
+    await wait(LOOK_MS, undefined, { signal });
+  }
+  return { strength: '', fault: `the sandbox said nothing for ${SILENT_MS / 1_000} s` };
+}
+
+function stateOf(text: string): SandboxState {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    value = null;
+  }
+  const state = ReadyFile.safeParse(value);
+  if (!state.success) return { strength: '', fault: 'the sandbox wrote a ready.json that cannot be read' };
+  return state.data.ready
+    ? { strength: state.data.strength, fault: '' }
+    : { strength: '', fault: state.data.reason.slice(0, 500) };
+}
