@@ -36,7 +36,14 @@ fetch("/v1/me").then(() => seen.push("fetch"), () => seen.push("no fetch"))
 
 Page()
 `,
+  short: htmlPage('<p>One line.</p><script>parent.postMessage({ moliFrameHeight: "9000" }, "*")</script>'),
+  long: htmlPage(`<ol>${'<li>A row</li>'.repeat(200)}</ol>`),
 };
+
+/** A program that shows this HTML. */
+function htmlPage(html: string): string {
+  return `class Page:\n    def _repr_html_(self):\n        return ${JSON.stringify(html)}\n\nPage()\n`;
+}
 
 const surf = useBrowser();
 let model: ModelServer;
@@ -161,3 +168,34 @@ test('a page that a program made runs sealed: it reaches neither our page nor an
   expect(answered.filter((path) => !/^\/v1\/artifacts\/[^/]+\/content$/.test(path))).toEqual([]);
   expect(new URL(chat.page.url()).pathname).toBe(`/c/${sessionId}`);
 });
+
+test('a page of a run is as high as its content, within bounds, and keys reach what is out of sight', async () => {
+  const short = await look(await ran('short'), 'zh');
+  const frame = short.answer.locator('iframe');
+  await frame.scrollIntoViewIfNeeded();
+  await frame.contentFrame().getByText('One line.').waitFor();
+  await expect.poll(() => heightOf(frame)).toBeLessThan(100);
+  // What others tell is not believed: neither our own page nor another frame is the sealed page.
+  await short.chat.page.evaluate(() => window.postMessage({ moliFrameHeight: 500 }, '*'));
+  await expectAccessible(short.chat.page, 'a short page');
+  expect(await heightOf(frame)).toBeLessThan(100);
+
+  const { chat, answer } = await look(await ran('long'), 'en');
+  const high = answer.locator('iframe');
+  await high.scrollIntoViewIfNeeded();
+  await expect.poll(() => heightOf(high)).toBe(640);
+  const rows = high.contentFrame().locator('html');
+  const scrolled = () => rows.evaluate(() => window.scrollY);
+  await chat.run('run.python.ok', answer).getByRole('button').first().focus();
+  await chat.page.keyboard.press('Tab');
+  expect(await high.evaluate((element) => element === document.activeElement)).toBe(true);
+  await chat.page.keyboard.press('End');
+  await expect.poll(scrolled).toBeGreaterThan(1000);
+  await shoot(chat.page, 'long-page');
+  await chat.page.keyboard.press('Tab');
+  expect(await high.evaluate((element) => element === document.activeElement)).toBe(false);
+});
+
+async function heightOf(frame: Locator): Promise<number> {
+  return (await frame.boundingBox())?.height ?? 0;
+}

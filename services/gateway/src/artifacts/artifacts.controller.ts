@@ -6,6 +6,7 @@ import type { z } from 'zod';
 import { type Caller, CurrentCaller } from '../identity/caller.ts';
 import { ArtifactId, ArtifactLink, ArtifactLinkRequest, ContentQuery } from './artifacts.schema.ts';
 import { ArtifactsService } from './artifacts.service.ts';
+import { framedPage } from './html-frame.ts';
 
 /** Shown in the page itself; SVG is not among them, since it can carry script. */
 const IMAGES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/bmp']);
@@ -19,7 +20,7 @@ const FILE_POLICY = "sandbox; default-src 'none'";
 export class ArtifactsController {
   constructor(@Inject(ArtifactsService) private readonly artifacts: ArtifactsService) {}
 
-  /** The bytes. Images are shown in place, HTML in a sealed frame, everything else is downloaded; `?download=1` downloads all. */
+  /** The bytes. Images are shown in place, HTML in a sealed frame, everything else is downloaded; `?download=1` downloads all, `?frame=1` is HTML that tells its frame how high it is. */
   @Get(':id/content')
   async getArtifactContent(
     @CurrentCaller() caller: Caller,
@@ -38,10 +39,12 @@ export class ArtifactsController {
       // The workbench frames HTML of a run; nobody else may.
       'x-frame-options': 'SAMEORIGIN',
     });
-    return new StreamableFile(object.stream, {
+    const framed = html && inline && query.frame === '1';
+    const { stream, addedBytes } = framed ? framedPage(object.stream) : { stream: object.stream, addedBytes: 0 };
+    return new StreamableFile(stream, {
       type: html ? 'text/html; charset=utf-8' : artifact.mime_type,
       disposition: contentDisposition(artifact.name, inline ? 'inline' : 'attachment'),
-      length: artifact.bytes,
+      length: artifact.bytes + addedBytes,
     });
   }
 

@@ -13,7 +13,10 @@ export const SessionArtifact = ArtifactRef.extend({ runId: z.string(), createdAt
 });
 export type SessionArtifact = z.infer<typeof SessionArtifact>;
 
-export const ContentQuery = z.strictObject({ download: z.enum(['0', '1']).optional() });
+export const ContentQuery = z.strictObject({
+  download: z.enum(['0', '1']).optional(),
+  frame: z.enum(['0', '1']).optional(),
+});
 
 /** A link lives an hour unless asked otherwise, a day at most. */
 export const ArtifactLinkRequest = z

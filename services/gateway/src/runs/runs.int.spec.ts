@@ -178,7 +178,16 @@ describe('what comes back', () => {
     expect(page.headers.get('content-security-policy')).toBe(
       "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:",
     );
-    const data = await gateway.ask(`/v1/artifacts/${idOf('data.csv')}/content`, { key });
+    expect(page.text).toBe('<script>1</script>');
+    const framed = await gateway.ask(`/v1/artifacts/${idOf('page.html')}/content?frame=1`, { key });
+    expect(framed.headers.get('content-security-policy')).toBe(page.headers.get('content-security-policy'));
+    expect(framed.text).toMatch(
+      /^<!doctype html><style>[\s\S]*moliFrameHeight[\s\S]*<\/script>\n<script>1<\/script>$/,
+    );
+    expect(framed.headers.get('content-length')).toBe(String(Buffer.byteLength(framed.text)));
+    const saved = await gateway.ask(`/v1/artifacts/${idOf('page.html')}/content?frame=1&download=1`, { key });
+    expect(saved.text).toBe(page.text);
+    const data = await gateway.ask(`/v1/artifacts/${idOf('data.csv')}/content?frame=1`, { key });
     expect(data.text).toBe('a\n1\n');
     expect(data.headers.get('content-disposition')).toMatch(/^attachment; filename="data.csv"/);
     expect(data.headers.get('content-security-policy')).toContain('sandbox');

@@ -65,6 +65,8 @@ export const getFile = (id: string) => call(api.GET('/v1/files/{id}', { params: 
 export const deleteFile = (id: string) => call(api.DELETE('/v1/files/{id}', { params: { path: { id } } }));
 export const fileUrl = (id: string) => `/v1/files/${encodeURIComponent(id)}/content`;
 export const artifactUrl = (id: string) => `/v1/artifacts/${encodeURIComponent(id)}/content`;
+/** A page of a run for a sealed frame, which it tells how high it is. */
+export const artifactFrameUrl = (id: string) => `${artifactUrl(id)}?frame=1`;
 export const artifactDownloadUrl = (id: string) => `${artifactUrl(id)}?download=1`;
 /** The same code on the same files as a new run; answers its id at once. */
 export async function rerun(id: string): Promise<string> {

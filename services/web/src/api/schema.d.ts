@@ -1129,12 +1129,7 @@ export interface components {
         RunResult: {
             runId: string;
             /** @enum {string} */
-            state: "finished";
-            success: boolean;
-            /** @enum {string} */
             verdict: "ok" | "user_error" | "timeout_wall" | "timeout_cpu" | "memory_limit" | "pids_limit" | "disk_limit" | "output_limit" | "signalled" | "cancelled" | "queue_rejected" | "platform_error";
-            /** @enum {string} */
-            type: "ok" | "error" | "timeout" | "memory" | "limit" | "cancelled" | "rejected" | "platform";
             exitCode: number | null;
             signal: string | null;
             stdout: string;
@@ -1143,7 +1138,6 @@ export interface components {
                 stdout: boolean;
                 stderr: boolean;
             };
-            /** @description Exact bytes (base64) of a stream that is not UTF-8 */
             raw?: {
                 stdout?: string;
                 stderr?: string;
@@ -1213,6 +1207,11 @@ export interface components {
             };
             runner: string;
             sandbox: string;
+            /** @enum {string} */
+            state: "finished";
+            success: boolean;
+            /** @enum {string} */
+            type: "ok" | "error" | "timeout" | "memory" | "limit" | "cancelled" | "rejected" | "platform";
         };
         RunAccepted: {
             runId: string;
@@ -2235,6 +2234,7 @@ export interface operations {
         parameters: {
             query?: {
                 download?: "0" | "1";
+                frame?: "0" | "1";
             };
             header?: never;
             path: {
