@@ -14,7 +14,7 @@ beforeAll(async () => {
   const half = { steps: [{ text: 'The first half is here. ', piece: 4, delayMs: 10 }, { hang: true as const }] };
   model = await playModel([
     { user: 'count', reply: slow },
-    { user: 'stop by', times: 2, reply: half },
+    { user: 'stop by', times: 4, reply: half },
     { reply: { steps: [{ text: 'And so it goes on.' }] } },
   ]);
 });
@@ -30,6 +30,8 @@ async function shows(answer: Locator, word: string): Promise<void> {
 }
 
 const ALL = Array.from({ length: WORDS }, (_, n) => `word${n}`);
+
+const hasFocus = (element: Locator) => element.evaluate((node) => node === document.activeElement);
 
 /** Nothing is lost, nothing is there twice, and the server has the same. */
 async function expectWhole(chat: Chat, answer: Locator): Promise<void> {
@@ -97,6 +99,8 @@ test('stop by its button: the text stays and is marked, and "continue" goes on w
   await answer.getByText('The first half is here.').waitFor();
   await chat.stopButton.click();
   await answer.getByText(chat.say('chat.stopped')).waitFor();
+  await page.getByRole('status').getByText(chat.say('announce.stopped'), { exact: true }).waitFor();
+  expect(await hasFocus(chat.field)).toBe(true);
   expect(await answer.textContent()).toContain('The first half is here.');
   await chat.button('composer.send').waitFor();
   await expectAccessible(page, 'a stopped answer');
@@ -107,6 +111,29 @@ test('stop by its button: the text stays and is marked, and "continue" goes on w
   await chat.answered();
   expect(await answer.textContent()).toContain('The first half is here.');
   expect(await answer.getByText(chat.say('chat.stopped')).count()).toBe(0);
+});
+
+test('stop by its button with a key, and the focus is in the message field again', async () => {
+  const page = await surf.open({ locale: 'en' });
+  const chat = new Chat(page, 'en');
+  await chat.ask('Let me stop by button.');
+  await chat.answers.first().getByText('The first half is here.').waitFor();
+  await chat.stopButton.focus();
+  await page.keyboard.press('Enter');
+  await chat.answers.first().getByText(chat.say('chat.stopped')).waitFor();
+  expect(await hasFocus(chat.field)).toBe(true);
+});
+
+test('stop on a touch screen gives the focus to the answer: the field would put the keyboard over it', async () => {
+  const page = await surf.open({ locale: 'en', width: 375, height: 700, touch: true });
+  const chat = new Chat(page, 'en');
+  await chat.field.fill('Let me stop by button.');
+  await chat.button('composer.send').tap();
+  const answer = chat.answers.first();
+  await answer.getByText('The first half is here.').waitFor();
+  await chat.stopButton.tap();
+  await answer.getByText(chat.say('chat.stopped')).waitFor();
+  expect(await hasFocus(answer)).toBe(true);
 });
 
 test('stop by Esc: the text can be edited by hand, and the edited text is there after a reload', async () => {

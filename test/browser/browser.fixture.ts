@@ -26,6 +26,8 @@ export interface PageOptions {
   readonly theme?: 'light' | 'dark';
   readonly width?: number;
   readonly height?: number;
+  /** A touch screen instead of a pointer. */
+  readonly touch?: boolean;
   readonly path?: string;
   /** Whose cookies the page has; nobody's with null. By default those of the file's own person. */
   readonly person?: Person | null;
@@ -66,7 +68,15 @@ export function useBrowser(stack = Stack.shared()): Surf {
   afterAll(() => browser?.close());
 
   async function open(options: PageOptions = {}): Promise<Page> {
-    const { locale = 'zh', theme = 'light', width = 1280, height = 900, path = '/', allowed = [] } = options;
+    const {
+      locale = 'zh',
+      theme = 'light',
+      width = 1280,
+      height = 900,
+      path = '/',
+      touch = false,
+      allowed = [],
+    } = options;
     const owner = options.person === undefined ? person : options.person;
     const origin = stack.place.url;
     const settings: BrowserContextOptions = {
@@ -76,6 +86,8 @@ export function useBrowser(stack = Stack.shared()): Surf {
       colorScheme: theme,
       reducedMotion: 'reduce',
       acceptDownloads: true,
+      hasTouch: touch,
+      isMobile: touch,
       ...(owner ? { storageState: owner.state } : {}),
     };
     const context = await browser.newContext(settings);
