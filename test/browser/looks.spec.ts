@@ -92,6 +92,20 @@ test.each(['zh', 'en'] as const)('on a phone in %s: accessible with the navigati
   await expectNoSidewaysScroll(page, 'navigation at 375');
 });
 
+test('a question has no more room under it than messages have between them', async () => {
+  const page = await surf.open({ path: `/c/${answered}` });
+  const chat = new Chat(page);
+  const answer = await chat.answered();
+  const question = chat.questions.first();
+  const bubble = await question.getByText('折线图').boundingBox();
+  const below = (await answer.boundingBox())?.y ?? 0;
+  // 32 px between messages, and the padding of the bubble.
+  expect(below - ((bubble?.y ?? 0) + (bubble?.height ?? 0))).toBeLessThan(48);
+  await question.hover();
+  await chat.button('action.copy', question).click();
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toContain('折线图');
+});
+
 test('themes and languages are switched in the settings, at once and for good', async () => {
   const page = await surf.open({ locale: 'zh', path: '/settings/appearance' });
   const root = () => page.evaluate(() => [document.documentElement.dataset.theme, document.documentElement.lang]);
