@@ -1,5 +1,5 @@
 import type { ModelServer } from '@moli/scripted-model';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { collect, mainScene, newSession, playModel, salesCsv, send } from '../support/scene.ts';
 import { expectAccessible, expectNoSidewaysScroll } from './axe.fixture.ts';
@@ -91,6 +91,51 @@ test.each(['zh', 'en'] as const)('on a phone in %s: accessible with the navigati
   await expectAccessible(page, 'navigation at 375');
   await expectNoSidewaysScroll(page, 'navigation at 375');
 });
+
+const ON_A_PHONE = {
+  inspector: { opener: 'inspector.toggle', title: 'inspector.title' },
+  navigation: { opener: 'frame.openNavigation', title: 'frame.navigation' },
+};
+
+test.each(['inspector', 'navigation'] as const)(
+  'on a phone the %s is a dialog: it keeps the focus, and gives it back',
+  async (name) => {
+    const page = await surf.open({
+      locale: 'en',
+      theme: 'dark',
+      width: 375,
+      height: 700,
+      touch: true,
+      path: `/c/${answered}`,
+    });
+    const chat = new Chat(page, 'en');
+    await chat.answered();
+    const { opener, title } = ON_A_PHONE[name];
+    const sheet = page.getByRole('dialog', { name: chat.say(title), exact: true });
+    const button = chat.button(opener);
+    const focusIn = (place: Locator) => place.evaluate((element) => element.contains(document.activeElement));
+    await button.tap();
+    await sheet.waitFor();
+    await expect.poll(() => focusIn(sheet)).toBe(true);
+    await expectAccessible(page, `${name} on a phone`);
+    await expectNoSidewaysScroll(page, `${name} on a phone`);
+    await shoot(page, `${name}-on-a-phone`);
+    const stops = await sheet.locator('button, a, input, [tabindex="0"]').count();
+    for (let n = 0; n <= stops; n += 1) {
+      await page.keyboard.press('Tab');
+      expect(await focusIn(sheet), `stop ${n}`).toBe(true);
+    }
+    await page.keyboard.press('Escape');
+    await sheet.waitFor({ state: 'detached' });
+    await expect.poll(() => focusIn(button)).toBe(true);
+
+    await button.tap();
+    await sheet.waitFor();
+    await page.touchscreen.tap(365, 10);
+    await sheet.waitFor({ state: 'detached' });
+    await expect.poll(() => focusIn(button)).toBe(true);
+  },
+);
 
 test('a question has no more room under it than messages have between them', async () => {
   const page = await surf.open({ path: `/c/${answered}` });

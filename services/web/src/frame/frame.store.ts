@@ -1,6 +1,7 @@
 import { defineStore } from 'pinia';
 import { ref, watch } from 'vue';
 import { readPreference, writePreference } from '../preferences/storage.ts';
+import { railFloats } from './media-query.ts';
 
 /** What is open in the frame around the pages. */
 export const useFrame = defineStore('frame', () => {
@@ -12,7 +13,7 @@ export const useFrame = defineStore('frame', () => {
   watch(rail, (value) => writePreference('rail', value));
 
   function toggleRail(): void {
-    if (matchMedia('(max-width: 899px)').matches) drawer.value = !drawer.value;
+    if (matchMedia(railFloats).matches) drawer.value = !drawer.value;
     else rail.value = !rail.value;
   }
   return { rail, drawer, palette, shortcutList, toggleRail };
