@@ -74,6 +74,7 @@ export async function rerun(id: string): Promise<string> {
   return (await call(api.POST('/v1/runs/{id}/rerun', options))).runId;
 }
 export const getRun = (id: string) => call(api.GET('/v1/runs/{id}', { params: { path: { id } } }));
+export const cancelRun = (id: string) => call(api.POST('/v1/runs/{id}/cancel', { params: { path: { id } } }));
 export const listRuns = (sessionId: string) =>
   call(api.GET('/v1/runs', { params: { query: { sessionId, limit: 100 } } }));
 export const runEventsUrl = (id: string) => `/v1/runs/${encodeURIComponent(id)}/events`;

@@ -5,7 +5,10 @@ import { resultWords } from '../runs/call-results.ts';
 import type { Turn } from '../sessions/session-fold.ts';
 import type { SessionView } from '../sessions/session-log.ts';
 
-/** Says when an answer is finished and what it brought; never single words of it. */
+/** A wait for a sandbox is said after this long, in milliseconds; most are over before. */
+const waitMs = 1000;
+
+/** Says when an answer waits for a sandbox, when it is finished and what it brought; never single words of it. */
 export function useAnnouncements(view: () => SessionView | undefined): void {
   watch(
     () => view()?.running,
@@ -15,6 +18,20 @@ export function useAnnouncements(view: () => SessionView | undefined): void {
       if (turn) announce(sentence(turn, view()!));
     },
   );
+
+  watch(
+    () => preparing(view()),
+    (waits, _before, onCleanup) => {
+      if (!waits) return;
+      const timer = window.setTimeout(() => announce(t('run.preparing.title')), waitMs);
+      onCleanup(() => window.clearTimeout(timer));
+    },
+  );
+}
+
+function preparing(view: SessionView | undefined): boolean {
+  const answer = view?.running && view.messages.findLast(({ turnId }) => turnId === view.running?.id);
+  return answer ? Object.values(answer.tools).some(({ state }) => state === 'preparing') : false;
 }
 
 function sentence(turn: Turn, view: SessionView): string {

@@ -193,6 +193,13 @@ export const en: typeof zh = {
       stopped: 'Python was stopped',
     },
     tool: { running: 'Using {name}', ok: 'Used {name}', error: '{name} failed', stopped: '{name} was stopped' },
+    preparing: {
+      title: 'Preparing a sandbox',
+      text: 'No sandbox is idle, so a new one is starting, usually within 20 seconds. The program then runs by itself.',
+      long: 'The sandbox takes longer than usual. The program runs as soon as it is ready; wait, or stop.',
+    },
+    stopAnswer: 'Stop the answer',
+    stopRun: 'Stop this run',
     stage: { queued: 'Queued', preparing: 'Preparing', running: 'Running', collecting: 'Collecting' },
     position: '{n} ahead',
     charts: '{n} chart | {n} charts',

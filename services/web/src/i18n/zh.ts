@@ -178,6 +178,13 @@ export const zh = {
   run: {
     python: { running: '正在运行 Python', ok: '运行了 Python', error: 'Python 运行出错', stopped: 'Python 已停止' },
     tool: { running: '正在使用 {name}', ok: '使用了 {name}', error: '{name} 出错', stopped: '{name} 已停止' },
+    preparing: {
+      title: '正在准备沙箱',
+      text: '没有空闲的沙箱，正在启动一个新的，通常不超过 20 秒。准备好后会自动运行。',
+      long: '沙箱启动得比平时慢，准备好后会自动运行。可以继续等，也可以停止。',
+    },
+    stopAnswer: '停止回答',
+    stopRun: '停止这次运行',
     stage: { queued: '排队', preparing: '准备', running: '运行', collecting: '收集结果' },
     position: '前面还有 {n} 个',
     charts: '{n} 张图',

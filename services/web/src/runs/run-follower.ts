@@ -20,6 +20,7 @@ export function createRunFollower(runId: string, first: ToolCall): RunFollower {
       trigger: 'person',
       state: 'queued',
       startedAt: Date.now(),
+      stateAt: Date.now(),
       runId,
       stdout: '',
       stderr: '',
@@ -52,7 +53,7 @@ function follow(runId: string, follower: RunFollower, change: Change): void {
   const text = (data: string) => (JSON.parse(data) as { text: string }).text;
   source.addEventListener('stage', (event) => {
     const { stage } = JSON.parse(event.data) as { stage: ToolCall['state'] };
-    change({ state: stage });
+    change({ state: stage, stateAt: Date.now() });
   });
   source.addEventListener('stdout', (event) => change({ stdout: follower.call.stdout + text(event.data) }));
   source.addEventListener('stderr', (event) => change({ stderr: follower.call.stderr + text(event.data) }));

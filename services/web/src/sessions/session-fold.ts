@@ -12,6 +12,8 @@ export interface ToolCall {
   readonly trigger: string;
   readonly state: ToolState;
   readonly startedAt: number;
+  /** When the present state began. */
+  readonly stateAt: number;
   readonly runId?: string;
   readonly position?: number;
   readonly stdout: string;
@@ -110,10 +112,10 @@ const handlers: { readonly [T in EventType]: Handler<T> } = {
     change(state, event, (message) => addTool(message, data, at(event)));
   },
   'run.queued': (state, event, { callId, runId, position }) => {
-    changeTool(state, event, callId, (call) => ({ ...call, state: 'queued', runId, position }));
+    changeTool(state, event, callId, (call) => ({ ...call, ...entered(call, 'queued', event), runId, position }));
   },
   'run.started': (state, event, { callId, runId, stage }) => {
-    changeTool(state, event, callId, (call) => ({ ...call, state: stage, runId }));
+    changeTool(state, event, callId, (call) => ({ ...call, ...entered(call, stage, event), runId }));
   },
   'run.output': (state, event, { callId, stream, text }) => {
     changeTool(state, event, callId, (call) => ({ ...call, [stream]: call[stream] + text }));
@@ -146,6 +148,12 @@ const handlers: { readonly [T in EventType]: Handler<T> } = {
 };
 
 const at = (event: { at: string }) => Date.parse(event.at);
+
+/** A state that is told again goes on. */
+const entered = (call: ToolCall, state: ToolState, event: SessionEvent) => ({
+  state,
+  stateAt: call.state === state ? call.stateAt : at(event),
+});
 
 function createMessage(state: SessionState, event: SessionEvent, data: EventData['message.created']): void {
   const parts: Part[] = data.text ? [{ kind: 'text', text: data.text }] : [];
@@ -198,6 +206,7 @@ function addTool(message: Message, data: EventData['tool.call'], time: number): 
     ...data,
     state: 'queued',
     startedAt: time,
+    stateAt: time,
     stdout: '',
     stderr: '',
     displays: [],
