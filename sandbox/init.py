@@ -40,6 +40,8 @@ ENVIRONMENT = {
     # A thread of an allocator would not survive the fork.
     'JE_ARROW_MALLOC_CONF': 'background_thread:false',
     'MALLOC_ARENA_MAX': '2',
+    # See moli_sandbox/snapshot.py.
+    'MALLOC_MMAP_MAX_': '0',
     'JOBLIB_MULTIPROCESSING': '0',
     'LOKY_MAX_CPU_COUNT': '2',
 }

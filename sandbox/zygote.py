@@ -11,7 +11,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from moli_sandbox import isolation, nursery, preload, report, slots  # noqa: E402
+from moli_sandbox import isolation, nursery, preload, report, slots, snapshot  # noqa: E402
 from moli_sandbox import syscalls as kernel  # noqa: E402
 
 
@@ -52,6 +52,9 @@ def become_zygote(options, monitors, keeper):
     preload.load(options['preload'])
     pool = slots.Pool(monitors, options['retire'], keeper, options['slots'], isolation.compile_for_this_machine())
     keep_what_is_loaded()
+    kernel.set_dumpable(True)
+    pool.image_bytes = snapshot.take()
+    kernel.set_dumpable(False)
     try:
         pool.serve()
     finally:

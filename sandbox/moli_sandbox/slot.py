@@ -33,12 +33,13 @@ def process_id(pidfd):
 
 
 class Slot:
-    """`announced` is { nonce }; `descriptors` by the names in HANDED. After `prepare` also: layers, group."""
+    """`announced` is { nonce, imageBytes }; `descriptors` by the names in HANDED. After `prepare` also: layers, group."""
 
     def __init__(self, listener, retire, announced, descriptors, keeper_wanted):
         self.listener = listener
         self.retire = retire
         self.nonce = bytes.fromhex(announced['nonce'])
+        self.image_bytes = announced['imageBytes']
         self.control = socket.socket(fileno=descriptors['control'])
         self.results = socket.socket(fileno=descriptors['results'])
         self.stdout, self.stderr, self.status = descriptors['stdout'], descriptors['stderr'], descriptors['status']

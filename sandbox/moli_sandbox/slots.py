@@ -28,6 +28,7 @@ class Pool:
         self.keeper = keeper
         self.count = count + SPARE_SLOTS
         self.filter_code = filter_code
+        self.image_bytes = 0
         # Process id of a program (as the zygote's namespace counts) to the pipe on which its monitor learns how it ended.
         self.programs = {}
         # Programs whose monitor has not ended: these are the slots.
@@ -50,7 +51,7 @@ class Pool:
         poll.register(self.nursery, select.POLLIN)
         retiring = False
         self.fill()
-        report('zygote-ready', pid=os.getpid())
+        report('zygote-ready', pid=os.getpid(), imageBytes=self.image_bytes)
         while not retiring or self.monitored:
             for descriptor, _ in poll.poll(self._wait_ms(retiring)):
                 if descriptor == self.retire:
@@ -95,7 +96,7 @@ class Pool:
         kernel.enter_namespace(self.own_pids, kernel.CLONE_NEWPID)
         process = os.pidfd_open(pid)
         handed = [process, control.fileno(), stdout, stderr, results.fileno(), status, keeper.fileno()]
-        socket.send_fds(self.nursery, [json.dumps({'pid': pid, 'nonce': nonce.hex()}).encode()], handed)
+        socket.send_fds(self.nursery, [json.dumps({'pid': pid, 'nonce': nonce.hex(), 'imageBytes': self.image_bytes}).encode()], handed)
         for end in (control, child_control, results, child_results, keeper, child_keeper):
             end.close()
         for descriptor in (process, stdout, child_stdout, stderr, child_stderr, status):

@@ -29,10 +29,10 @@ CAPABILITY_VERSION_3 = 0x20080522
 # One more than any capability the kernel has (CAP_CHECKPOINT_RESTORE is 40); dropping an unknown one is an EINVAL that is ignored.
 CAPABILITY_COUNT = 64
 
-# Numbers since 5.1 are the same on every architecture; pivot_root, capset and seccomp are not.
+# Numbers since 5.1 are the same on every architecture; these are not.
 NUMBERS = {
-    'x86_64': {'pivot_root': 155, 'capset': 126, 'seccomp': 317},
-    'aarch64': {'pivot_root': 41, 'capset': 91, 'seccomp': 277},
+    'x86_64': {'pivot_root': 155, 'capset': 126, 'seccomp': 317, 'pwrite64': 18, 'mmap': 9},
+    'aarch64': {'pivot_root': 41, 'capset': 91, 'seccomp': 277, 'pwrite64': 68, 'mmap': 222},
 }.get(platform.machine(), {})
 MOUNT_SETATTR, LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 442, 444, 445, 446
 
@@ -48,7 +48,8 @@ def check(result, what):
     return result
 
 
-def _call(name):
+def number_of(name):
+    """Number of a call of NUMBERS on this machine."""
     if name not in NUMBERS:
         raise OSError(errno.ENOSYS, f'{name}: machine {platform.machine()} is not supported')
     return NUMBERS[name]
@@ -79,7 +80,7 @@ def unmount_lazy(target):
 
 def pivot_root(new, old):
     """pivot_root(2)."""
-    check(libc.syscall(_call('pivot_root'), new.encode(), old.encode()), 'pivot_root')
+    check(libc.syscall(number_of('pivot_root'), new.encode(), old.encode()), 'pivot_root')
 
 
 def bind_read_only(source, target, no_exec=False):
@@ -118,7 +119,7 @@ def drop_capabilities():
     """Empties the ambient, effective, permitted and inheritable sets."""
     libc.prctl(PR_CAP_AMBIENT, ctypes.c_ulong(PR_CAP_AMBIENT_CLEAR_ALL), 0, 0, 0)
     header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0)
-    check(libc.syscall(_call('capset'), header, (ctypes.c_uint32 * 6)()), 'capset')
+    check(libc.syscall(number_of('capset'), header, (ctypes.c_uint32 * 6)()), 'capset')
 
 
 def map_single_user(inside, uid, gid):
@@ -136,4 +137,4 @@ def install_seccomp(code):
     """Installs a BPF filter (8 bytes an instruction) on this thread. Speculation mitigations stay as the system has them."""
     buffer = ctypes.create_string_buffer(code, len(code))
     program = _Program(len(code) // 8, ctypes.addressof(buffer))
-    check(libc.syscall(_call('seccomp'), 1, 0, ctypes.byref(program)), 'seccomp')
+    check(libc.syscall(number_of('seccomp'), 1, 0, ctypes.byref(program)), 'seccomp')

@@ -8,7 +8,7 @@ PAGE = os.sysconf('SC_PAGESIZE')
 class Usage:
     """Watches one process. `memory_peak` in bytes, `cpu_ms` in milliseconds; `group` (cgroup) is asked when there is one."""
 
-    def __init__(self, pid, folders, group, input_bytes):
+    def __init__(self, pid, folders, group, input_bytes, image_bytes):
         self.pid = pid
         # Clock id of another process's CPU time: see CPUCLOCK_SCHED in the kernel's posix-timers.
         # Without an id, a clock that no process has: the account at the end still counts.
@@ -16,6 +16,7 @@ class Usage:
         self.folders = folders
         self.group = group
         self.input_bytes = input_bytes
+        self.image_bytes = image_bytes
         self.memory_peak = 0
         self.cpu_ms = 0.0
         self.cpu_base = 0.0
@@ -33,7 +34,7 @@ class Usage:
             return 0.0
 
     def _resident_bytes(self):
-        """(anonymous, shared) memory of the process; zeros when it is gone or /proc is not there."""
+        """(anonymous, shared) memory of the process, the zygote's image left out; zeros when it is gone or /proc is not there."""
         found = {}
         try:
             with open(f'/proc/{self.pid}/status', 'rb') as file:
@@ -43,7 +44,8 @@ class Usage:
                         found[name] = int(value) * 1024
         except OSError:
             pass
-        return found.get(b'RssAnon:', 0), found.get(b'RssShmem:', 0)
+        # How much of the zygote's image the program has looked at, nobody says: all of it is taken off.
+        return found.get(b'RssAnon:', 0), max(0, found.get(b'RssShmem:', 0) - self.image_bytes)
 
     def disk_bytes(self):
         """Bytes in the private memory file systems, the input files not counted."""
