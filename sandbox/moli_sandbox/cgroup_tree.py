@@ -1,5 +1,6 @@
 """The launcher's side of cgroups: finds the trees that it may write to, makes a group a run, removes it after the run (v1 and v2)."""
 import array
+import errno
 import fcntl
 import json
 import os
@@ -142,8 +143,10 @@ def remove_group(path):
                     os.kill(int(pid), signal.SIGKILL)
                 except (ProcessLookupError, PermissionError):
                     pass
-    except FileNotFoundError:
-        pass
+    except OSError as error:
+        # ENODEV: somebody removed it between the opening and the reading.
+        if error.errno not in (errno.ENOENT, errno.ENODEV):
+            raise
     try:
         os.rmdir(path)
     except FileNotFoundError:
