@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { AppError } from '@moli/errors';
-import { contentDisposition } from './content-disposition.ts';
+import { contentDisposition, shownInline } from './content-disposition.ts';
 import type { FolderObjectStore } from './folder-store.ts';
 import { type LinkGrant, linkInvalid } from './link-signature.ts';
 
@@ -18,9 +18,6 @@ export interface LinkAnswer {
   readonly body?: Readable;
 }
 
-/** Types that a browser shows without running anything; everything else is downloaded. */
-const SHOWN_INLINE = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif']);
-
 /**
  * Serves a signed link of the folder store: the whole route `GET|PUT /objects/*`.
  * Errors: `link_invalid`, `not_found` (deleted since), `checksum_mismatch` (other content than the link allows).
@@ -36,7 +33,7 @@ async function answerGet(
   request: LinkRequest,
 ): Promise<LinkAnswer> {
   const type = grant.contentType ?? 'application/octet-stream';
-  const inline = grant.downloadName === undefined && SHOWN_INLINE.has(type);
+  const inline = grant.downloadName === undefined && shownInline(type);
   const headers: Record<string, string> = {
     'content-type': type,
     'content-disposition': inline

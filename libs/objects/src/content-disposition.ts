@@ -1,3 +1,8 @@
+/** Types that a browser shows without running anything; everything else is downloaded. */
+const SHOWN_INLINE = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif']);
+
+export const shownInline = (contentType: string): boolean => SHOWN_INLINE.has(contentType);
+
 /** Characters that RFC 5987 allows unescaped in `filename*`. */
 const ATTRIBUTE_CHARACTER = /[A-Za-z0-9!#$&+.^_`|~-]/;
 

@@ -3,10 +3,11 @@ import { constants } from 'node:fs';
 import { chmod, type FileHandle, link, mkdir, open, readdir, rename, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
-import { AppError } from '@moli/errors';
+import type { Content } from './content-meter.ts';
 import { deleteBelow, isGone, removeEmpty, unlinkIfThere, walkObjects } from './folder-walk.ts';
 import { expiry, type LinkGrant, linkInvalid, readLink, requireSignable, signPath } from './link-signature.ts';
-import { type Content, ObjectReadable, readTrailer, writeObject } from './object-file.ts';
+import { boundedRange, keyTaken, objectNotFound } from './object-errors.ts';
+import { ObjectReadable, readTrailer, writeObject } from './object-file.ts';
 import { requireKey, requirePrefix } from './object-key.ts';
 import type {
   ByteRange,
@@ -42,6 +43,7 @@ export interface FolderObjectStoreOptions {
 
 /** Objects as files of one folder, with links that a gateway serves (`answerLink`). */
 export class FolderObjectStore implements ObjectStore {
+  readonly kind = 'folder';
   readonly #root: string;
   readonly #secret: Uint8Array;
   readonly #urls: Readonly<Record<LinkReach, string>>;
@@ -63,11 +65,15 @@ export class FolderObjectStore implements ObjectStore {
     await chmod(join(this.#root, TEMPORARY), 0o700);
   }
 
+  async check(): Promise<void> {
+    await stat(join(this.#root, TEMPORARY));
+  }
+
   async put(key: string, body: Uint8Array | Readable, expected: PutExpectation = {}): Promise<StoredObject> {
     const path = this.#pathOf(key);
     // A stream can fail while the file is still being opened, when nobody listens; its reader below gets the same error.
     if (body instanceof Readable) body.on('error', () => {});
-    if (expected.ifAbsent && (await this.stat(key))) throw taken(key);
+    if (expected.ifAbsent && (await this.stat(key))) throw keyTaken(key);
     const temporary = join(this.#root, TEMPORARY, randomUUID());
     const handle = await open(temporary, 'wx', 0o600);
     try {
@@ -86,12 +92,7 @@ export class FolderObjectStore implements ObjectStore {
 
   async get(key: string, range?: ByteRange): Promise<OpenObject> {
     const handle = await this.#openFile(key);
-    if (!handle) {
-      throw new AppError('not_found', {
-        zh: `对象 ${key} 不存在，可能已被删除。`,
-        en: `There is no object ${key}; it may have been deleted.`,
-      });
-    }
+    if (!handle) throw objectNotFound(key);
     try {
       const content = await readTrailer(handle, key);
       const positions = boundedRange(range, content.bytes, key);
@@ -160,7 +161,6 @@ export class FolderObjectStore implements ObjectStore {
     return grant;
   }
 
-  /** Removes bodies that a crash left unfinished and that nothing has written to for `olderThanSeconds`. Returns how many. */
   async sweepTemporary(olderThanSeconds: number): Promise<number> {
     const folder = join(this.#root, TEMPORARY);
     const before = this.#now().getTime() - olderThanSeconds * 1000;
@@ -210,7 +210,7 @@ export class FolderObjectStore implements ObjectStore {
       } catch (error) {
         const code = (error as NodeJS.ErrnoException).code ?? '';
         if (code === 'ENOENT' && attempt < PUBLISH_TRIES) continue;
-        if (['EEXIST', 'ENOTDIR', 'EISDIR', 'ENOTEMPTY'].includes(code)) throw taken(key);
+        if (['EEXIST', 'ENOTDIR', 'EISDIR', 'ENOTEMPTY'].includes(code)) throw keyTaken(key);
         throw error;
       }
     }
@@ -233,23 +233,4 @@ async function syncFolders(from: string, upTo: string): Promise<void> {
     }
     if (path === dirname(path)) return;
   }
-}
-
-function boundedRange(range: ByteRange | undefined, bytes: number, key: string): { start: number; end: number } {
-  if (!range) return { start: 0, end: bytes - 1 };
-  const end = Math.min(range.end ?? bytes - 1, bytes - 1);
-  if (Number.isInteger(range.start) && Number.isInteger(end) && range.start >= 0 && range.start <= end) {
-    return { start: range.start, end };
-  }
-  throw new AppError('bad_request', {
-    zh: `对象 ${key} 只有 ${bytes} 字节，无法读取所要的范围 ${range.start}–${range.end ?? ''}。`,
-    en: `The object ${key} has ${bytes} bytes; the range ${range.start}–${range.end ?? ''} is not in it.`,
-  });
-}
-
-function taken(key: string): AppError {
-  return new AppError('conflict', {
-    zh: `键 ${key} 已有内容，没有覆盖。请换一个键，或先删除原来的对象。`,
-    en: `The key ${key} is taken; nothing was overwritten. Use another key, or delete what is there first.`,
-  });
 }

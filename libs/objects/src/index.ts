@@ -1,9 +1,11 @@
 /**
  * Objects: whole files by key, and the names that people give to files.
  *
- * - `ObjectStore`: put, get (with range), stat, list, delete, deletePrefix, signGet, signPut. See `object-store.ts`.
+ * - `ObjectStore`: put, get (with range), stat, list, delete, deletePrefix, signGet, signPut, check, sweepTemporary. See `object-store.ts`.
  * - `new FolderObjectStore({ directory, secret, publicUrl, internalUrl? })`: the store of one machine; call `await store.open()` once.
- *   Beyond the interface: `verifyLink(method, url)` and `sweepTemporary(olderThanSeconds)`.
+ *   Beyond the interface: `verifyLink(method, url)`.
+ * - `new S3ObjectStore({ endpoint, bucket, … })`: one bucket of an S3 server; call `await store.open(days)` once. What stands in its way is thrown
+ *   as `S3Unavailable`, which names the settings to look at. `awsConfig(options, endpoint)`: the same access for libraries on the AWS client.
  * - `answerLink(store, { method, url, headers, body })` → `{ status, headers, body? }`: the whole route `GET|PUT /objects/*`,
  *   free of any framework; refusals are thrown as `AppError('link_invalid')`.
  * - `acceptFileName(name)` → the NFC form, or `AppError('invalid_name')` with `fields.reason`.
@@ -31,3 +33,7 @@ export type {
   SignPutOptions,
   StoredObject,
 } from './object-store.ts';
+export { UNFINISHED_PREFIX } from './s3-bucket.ts';
+export { awsConfig, type S3Options } from './s3-client.ts';
+export { type S3Fault, S3Unavailable } from './s3-fault.ts';
+export { S3ObjectStore } from './s3-store.ts';

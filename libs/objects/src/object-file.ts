@@ -1,7 +1,8 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { AppError } from '@moli/errors';
+import { type Content, ContentMeter, piecesOf } from './content-meter.ts';
+import { objectAltered } from './object-errors.ts';
 import type { PutExpectation } from './object-store.ts';
 
 /**
@@ -13,11 +14,6 @@ export const TRAILER_BYTES = 97;
 /** Bytes a read; large enough that hashing dominates, small enough that 50 open downloads hold 13 MB. */
 const PIECE_BYTES = 256 * 1024;
 
-export interface Content {
-  readonly bytes: number;
-  readonly sha256: string;
-}
-
 const trailerOf = ({ bytes, sha256 }: Content) => `\nmoli-object 1 ${sha256} ${String(bytes).padStart(16, '0')}\n`;
 
 /** Writes body and trailer and brings them to the disk. Reads the body piece by piece: a slow disk slows its source down. */
@@ -26,21 +22,12 @@ export async function writeObject(
   body: Uint8Array | Readable,
   expected: PutExpectation,
 ): Promise<Content> {
-  const hash = createHash('sha256');
-  let bytes = 0;
-  for await (const piece of body instanceof Uint8Array ? [body] : body) {
-    const data: Uint8Array = typeof piece === 'string' ? Buffer.from(piece) : piece;
-    bytes += data.byteLength;
-    if (expected.bytes !== undefined && bytes > expected.bytes)
-      throw differs(`more than ${expected.bytes} bytes`, expected);
-    hash.update(data);
+  const meter = new ContentMeter(expected);
+  for await (const data of piecesOf(body)) {
+    meter.add(data);
     await writeAll(handle, data);
   }
-  const content = { bytes, sha256: hash.digest('hex') };
-  if (expected.bytes !== undefined && bytes !== expected.bytes) throw differs(`${bytes} bytes`, expected);
-  if (expected.sha256 !== undefined && content.sha256 !== expected.sha256.toLowerCase()) {
-    throw differs(`SHA-256 ${content.sha256}`, expected);
-  }
+  const content = meter.finish();
   await writeAll(handle, Buffer.from(trailerOf(content)));
   await handle.sync();
   return content;
@@ -51,18 +38,6 @@ async function writeAll(handle: FileHandle, data: Uint8Array): Promise<void> {
   while (done < data.byteLength) done += (await handle.write(data, done)).bytesWritten;
 }
 
-function differs(got: string, expected: PutExpectation): AppError {
-  const want = [
-    expected.bytes !== undefined && `${expected.bytes} bytes`,
-    expected.sha256 && `SHA-256 ${expected.sha256}`,
-  ];
-  const wanted = want.filter(Boolean).join(', ');
-  return new AppError('checksum_mismatch', {
-    zh: `收到的内容（${got}）与声明的（${wanted}）不符，什么都没有保存。请重新发送整个文件。`,
-    en: `The content that arrived (${got}) is not what was announced (${wanted}); nothing was kept. Send the whole file again.`,
-  });
-}
-
 /** Reads what the trailer says. Errors: `checksum_mismatch` where the file is not whole. */
 export async function readTrailer(handle: FileHandle, key: string): Promise<Content> {
   const { size } = await handle.stat();
@@ -70,15 +45,8 @@ export async function readTrailer(handle: FileHandle, key: string): Promise<Cont
   if (size >= TRAILER_BYTES) await handle.read(buffer, 0, TRAILER_BYTES, size - TRAILER_BYTES);
   const match = TRAILER.exec(buffer.toString('latin1'));
   const content = match ? { sha256: match[1]!, bytes: Number(match[2]) } : null;
-  if (!content || content.bytes !== size - TRAILER_BYTES) throw altered(key);
+  if (!content || content.bytes !== size - TRAILER_BYTES) throw objectAltered(key);
   return content;
-}
-
-function altered(key: string): AppError {
-  return new AppError('checksum_mismatch', {
-    zh: `存储中的对象 ${key} 已被改动或损坏，与写入时的校验和不符。请重新上传，或由管理员从备份恢复。`,
-    en: `The stored object ${key} was changed or damaged: it does not match the checksum taken when it was written. Upload it again, or have an administrator restore it from a backup.`,
-  });
 }
 
 /** Streams bytes `start` to `end` (inclusive) of an object file and closes the handle. A whole read is verified before its last piece leaves. */
@@ -121,12 +89,12 @@ export class ObjectReadable extends Readable {
     if (left === 0) return null;
     const buffer = Buffer.allocUnsafe(Math.min(PIECE_BYTES, left));
     const { bytesRead } = await this.#handle.read(buffer, 0, buffer.length, this.#position);
-    if (bytesRead === 0) throw altered(this.#key);
+    if (bytesRead === 0) throw objectAltered(this.#key);
     const piece = buffer.subarray(0, bytesRead);
     this.#position += bytesRead;
     this.#hash?.update(piece);
     if (this.#position === this.#after && this.#hash && this.#hash.digest('hex') !== this.#sha256)
-      throw altered(this.#key);
+      throw objectAltered(this.#key);
     return piece;
   }
 }

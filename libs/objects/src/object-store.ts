@@ -14,9 +14,9 @@ export interface ListedObject {
 }
 
 export interface ObjectPage {
-  /** In the order of the keys' bytes. */
+  /** In the order of the keys' bytes. Between pages that order is the server's: not every S3 server lists as S3 does. */
   readonly items: readonly ListedObject[];
-  /** Give it as `after` for the next page; null at the end. */
+  /** Give it as `after` for the next page, without reading anything into it; null at the end. */
   readonly next: string | null;
 }
 
@@ -78,6 +78,9 @@ export interface SignedPut extends SignedLink {
  * any other key is refused with `bad_request`, never cleaned. Two stores implement it and both pass `objectStoreContract`.
  */
 export interface ObjectStore {
+  readonly kind: 'folder' | 's3';
+  /** Whether the store can be used at this moment: one try. Throws what stands in the way. */
+  check(): Promise<void>;
   /**
    * Writes the whole object or nothing: it is visible under its key only when it is complete, checked and on disk.
    * Errors: `checksum_mismatch` (short, long or other content), `conflict` (`ifAbsent`), `bad_request` (key).
@@ -87,7 +90,7 @@ export interface ObjectStore {
   get(key: string, range?: ByteRange): Promise<OpenObject>;
   /** The object's size and digest, or null where there is none. */
   stat(key: string): Promise<StoredObject | null>;
-  /** Objects below `prefix` (`''` for all, else ends in `/`), ordered by key. `limit` 1 to 1,000. */
+  /** Objects below `prefix` (`''` for all, else ends in `/`), each on exactly one page. `limit` 1 to 1,000; `after` is the `next` of a page. */
   list(prefix: string, options?: { limit?: number; after?: string }): Promise<ObjectPage>;
   /** Deleting what is gone is success. */
   delete(key: string): Promise<void>;
@@ -97,4 +100,6 @@ export interface ObjectStore {
   signGet(key: string, options: SignGetOptions): Promise<SignedLink>;
   /** A link that writes exactly this content to exactly this key, once, until it expires. */
   signPut(key: string, options: SignPutOptions): Promise<SignedPut>;
+  /** Removes bodies that a crash left unfinished and that nothing has added to for `olderThanSeconds`. Returns how many. */
+  sweepTemporary(olderThanSeconds: number): Promise<number>;
 }
