@@ -1,4 +1,4 @@
-import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Lock, packagesOutside } from './packages-outside.ts';
@@ -8,6 +8,8 @@ import { type Lock, packagesOutside } from './packages-outside.ts';
  * leaves outside, and for the gateway the web workbench.
  */
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+// The courier is a file by itself, in an image of its own.
+const COURIER = '/courier.js';
 // Never read at run time: types, and source maps (30 MB of memory if they were).
 const NOT_NEEDED = /\.(map|[cm]?ts)$/;
 
@@ -17,7 +19,7 @@ function copy(from: string, to: string, keep: (path: string) => boolean = () => 
 
 async function assemble(service: string, target: string): Promise<void> {
   const folder = `services/${service}`;
-  copy(join(ROOT, folder, 'dist'), join(target, folder, 'dist'));
+  copy(join(ROOT, folder, 'dist'), join(target, folder, 'dist'), (path) => !path.endsWith(COURIER));
   // It says that the bundle is made of ES modules.
   copy(join(ROOT, folder, 'package.json'), join(target, folder, 'package.json'));
   const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as Lock;
@@ -33,9 +35,12 @@ async function assemble(service: string, target: string): Promise<void> {
 
 const target = process.argv[2];
 if (!target) throw new Error('usage: assemble.ts TARGET');
-for (const service of ['gateway', 'executor']) {
-  await assemble(service, join(target, service));
-  // The Node of the build is that of the image; what is built into it has faults of its own, which the bill of materials has to list.
-  writeFileSync(join(target, service, 'versions.json'), `${JSON.stringify(process.versions)}\n`);
-}
+for (const service of ['gateway', 'executor']) await assemble(service, join(target, service));
 copy(join(ROOT, 'services/web/dist'), join(target, 'gateway/services/web/dist'));
+mkdirSync(join(target, 'courier'), { recursive: true });
+copy(join(ROOT, 'services/executor/dist', COURIER), join(target, 'courier', COURIER));
+writeFileSync(join(target, 'courier/package.json'), '{ "type": "module" }\n');
+// The Node of the build is that of the images; what is built into it has faults of its own, which the bills of materials have to list.
+for (const name of ['gateway', 'executor', 'courier']) {
+  writeFileSync(join(target, name, 'versions.json'), `${JSON.stringify(process.versions)}\n`);
+}

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 /** Our own images: targets of the Dockerfile. */
-export const TARGETS = ['gateway', 'executor', 'sandbox'] as const;
+export const TARGETS = ['gateway', 'executor', 'courier', 'sandbox'] as const;
 export type Target = (typeof TARGETS)[number];
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {

@@ -19,10 +19,11 @@ import {
 } from './inventory.ts';
 import { imageName, type Target, VERSION } from './names.ts';
 
-/** Workspaces whose packages are bundled into an image or lie in it. */
+/** Workspaces whose packages are bundled into an image or lie in it. The courier is a part of the executor's. */
 const WORKSPACES: Readonly<Record<Target, readonly string[]>> = {
   gateway: ['@moli/gateway', '@moli/web'],
   executor: ['@moli/executor'],
+  courier: ['@moli/executor'],
   sandbox: [],
 };
 
