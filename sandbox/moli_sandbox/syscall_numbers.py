@@ -1,4 +1,4 @@
-"""Numbers of the system calls that seccomp.json names, from the kernel headers (asm/unistd_64.h; asm-generic/unistd.h for aarch64).
+"""Numbers of the system calls that seccomp.json and the profile of a Pod name, from the kernel headers (asm/unistd_64.h; asm-generic/unistd.h for aarch64).
 
 A call that an architecture does not have (`open` on aarch64) is absent there.
 """
@@ -26,6 +26,10 @@ NUMBERS = {
         'fallocate': 285, 'eventfd2': 290, 'epoll_create1': 291, 'dup3': 292, 'pipe2': 293, 'preadv': 295, 'pwritev': 296, 'prlimit64': 302,
         'getcpu': 309, 'renameat2': 316, 'getrandom': 318, 'membarrier': 324, 'copy_file_range': 326, 'statx': 332,
         'rseq': 334, 'clone3': 435, 'close_range': 436, 'openat2': 437, 'faccessat2': 439, 'epoll_pwait2': 441, 'futex_waitv': 449,
+        # What the trusted parts call, for the profile of a Pod and for `syscalls`.
+        'connect': 42, 'bind': 49, 'listen': 50, 'execve': 59, 'capset': 126, 'pivot_root': 155, 'mount': 165, 'umount2': 166, 'sethostname': 170,
+        'unshare': 272, 'accept4': 288, 'setns': 308, 'seccomp': 317, 'pidfd_send_signal': 424, 'pidfd_open': 434, 'mount_setattr': 442,
+        'landlock_create_ruleset': 444, 'landlock_add_rule': 445, 'landlock_restrict_self': 446,
     },
     'aarch64': {
         'getxattr': 8, 'lgetxattr': 9, 'fgetxattr': 10, 'listxattr': 11, 'llistxattr': 12, 'flistxattr': 13, 'getcwd': 17, 'eventfd2': 19,
@@ -46,5 +50,9 @@ NUMBERS = {
         'mprotect': 226, 'msync': 227, 'mincore': 232, 'madvise': 233, 'mbind': 235, 'get_mempolicy': 236, 'wait4': 260, 'prlimit64': 261,
         'renameat2': 276, 'getrandom': 278, 'membarrier': 283, 'copy_file_range': 285, 'statx': 291, 'rseq': 293,
         'clone3': 435, 'close_range': 436, 'openat2': 437, 'faccessat2': 439, 'epoll_pwait2': 441, 'futex_waitv': 449,
+        # The same.
+        'umount2': 39, 'mount': 40, 'pivot_root': 41, 'capset': 91, 'unshare': 97, 'sethostname': 161, 'bind': 200, 'listen': 201, 'connect': 203,
+        'execve': 221, 'accept4': 242, 'setns': 268, 'seccomp': 277, 'pidfd_send_signal': 424, 'pidfd_open': 434, 'mount_setattr': 442,
+        'landlock_create_ruleset': 444, 'landlock_add_rule': 445, 'landlock_restrict_self': 446,
     },
 }

@@ -8,6 +8,8 @@ import os
 import platform
 import struct
 
+from . import syscall_numbers
+
 CLONE_NEWNS = 0x00020000
 CLONE_NEWCGROUP = 0x02000000
 CLONE_NEWUTS = 0x04000000
@@ -29,11 +31,8 @@ CAPABILITY_VERSION_3 = 0x20080522
 # One more than any capability the kernel has (CAP_CHECKPOINT_RESTORE is 40); dropping an unknown one is an EINVAL that is ignored.
 CAPABILITY_COUNT = 64
 
-# Numbers since 5.1 are the same on every architecture; these are not.
-NUMBERS = {
-    'x86_64': {'pivot_root': 155, 'capset': 126, 'seccomp': 317, 'pwrite64': 18, 'mmap': 9},
-    'aarch64': {'pivot_root': 41, 'capset': 91, 'seccomp': 277, 'pwrite64': 68, 'mmap': 222},
-}.get(platform.machine(), {})
+NUMBERS = syscall_numbers.NUMBERS.get(platform.machine(), {})
+# Since 5.1 numbers are the same on every architecture.
 MOUNT_SETATTR, LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 442, 444, 445, 446
 
 libc = ctypes.CDLL(None, use_errno=True)
