@@ -3,8 +3,9 @@
 
     /usr/bin/python3 sandbox/box.py --python VENV/bin/python --state DIR --slots N [--uid U] [--min-strength userns+landlock+seccomp]
     /usr/bin/python3 sandbox/box.py --python VENV/bin/python --probe
+    /usr/bin/python3 sandbox/box.py --python VENV/bin/python --state /run/moli --pod
 
-Runners connect to DIR/zygote.sock (PROTOCOL.md). One JSON line on stdout says that it is ready, or why not (exit status 3); log lines go to stderr
+With --pod it is the container `sandbox` of a Pod: one run, then it ends; /run/moli/ready.json says what stdout says. Runners connect to DIR/zygote.sock (PROTOCOL.md). One JSON line on stdout says that it is ready, or why not (exit status 3); log lines go to stderr
 as JSON. It ends, with everything inside, on SIGTERM, when its parent dies, and when a pipe on its stdin closes.
 """
 import sys
@@ -17,6 +18,7 @@ import os  # noqa: E402
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from moli_sandbox.keeper import Keeper  # noqa: E402
+from moli_sandbox.pod import PodKeeper  # noqa: E402
 
 
 def parse(arguments):
@@ -31,12 +33,16 @@ def parse(arguments):
     parser.add_argument('--cpus', type=float, default=1.0, help='processors that one run may use, where cgroups are writable (default: %(default)s)')
     parser.add_argument('--no-cgroups', action='store_true', help='do without cgroups even where they are writable')
     parser.add_argument('--preload', choices=['none', 'core', 'full'], default='full', help='packages imported before the first run (default: %(default)s)')
+    parser.add_argument('--pod', action='store_true', help='be the container of a Pod: one run and the end; ready.json beside the socket says how it is')
     parser.add_argument('--probe', action='store_true', help='try a small run, print what this machine gives as JSON, and end')
     options = parser.parse_args(arguments)
     if not options.probe and not options.state:
         parser.error('--state is required')
+    if options.probe and options.pod:
+        parser.error('--probe has no --pod: a Pod that is not ready says why')
     return options
 
 
 if __name__ == '__main__':
-    sys.exit(Keeper(parse(sys.argv[1:])).run())
+    choice = parse(sys.argv[1:])
+    sys.exit((PodKeeper if choice.pod else Keeper)(choice).run())

@@ -1,7 +1,7 @@
 """The first process of the outer box: starts zygotes, replaces worn ones without a gap, and reaps what is orphaned.
 
-Its argument is JSON: { listener, keeper, report, slots, preload, python }. A new zygote is ready before the old one stops taking runs; both
-listen on the same socket meanwhile, so no run is lost.
+Its argument is JSON: { listener, keeper, report, slots, preload, python, once }. A new zygote is ready before the old one stops taking runs; both
+listen on the same socket meanwhile, so no run is lost. With `once` there is a single zygote, complete from the start, and the box ends with it.
 """
 import json
 import os
@@ -13,7 +13,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from moli_sandbox import report  # noqa: E402
+from moli_sandbox import proof, report  # noqa: E402
 from moli_sandbox import syscalls as kernel  # noqa: E402
 
 # Oldest that a zygote with runs behind it gets, in seconds.
@@ -191,12 +191,24 @@ class Generations:
         report.report('zygote-lost', pid=generation.pid, inARow=self.failures)
 
 
+def serve_once(options):
+    """One zygote to its end; what it reports is passed on as it comes. Orphans need no reaping: this process ends with them."""
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+    generation = Generation(options, options['preload'])
+    while data := os.read(generation.reports, 65536):
+        os.write(options['report'], data)
+
+
 def main():
     options = json.loads(sys.argv[1])
     report.report_to(options['report'])
+    report.report('box-sealed', **proof.of_this_process())
     kernel.set_parent_death_signal(signal.SIGKILL)
     kernel.set_dumpable(False)
-    Generations(options).run()
+    if options['once']:
+        serve_once(options)
+    else:
+        Generations(options).run()
 
 
 if __name__ == '__main__':

@@ -47,6 +47,7 @@ TRUSTED = [
     allow('processes: no namespace flag, those are for unshare', 'clone', index=0, op='SCMP_CMP_MASKED_EQ', value=CLONE_NAMESPACES, valueTwo=0),
     allow('the box and the walls of a run: namespaces and file system', 'unshare', 'setns', 'mount', 'mount_setattr', 'umount2', 'pivot_root', 'sethostname'),
     allow('the walls of a run: what is given up for good', 'capset', 'seccomp', 'landlock_create_ruleset', 'landlock_add_rule', 'landlock_restrict_self'),
+    allow("the zygote's image; programs have neither the call nor the file", 'memfd_create'),
     allow('processes by descriptor', 'pidfd_open', 'pidfd_send_signal'),
     allow('the socket that the courier connects to: AF_UNIX in all 64 bits, nothing else', 'socket', index=0, op='SCMP_CMP_EQ', value=AF_UNIX),
     allow('the same', 'bind', 'listen', 'accept4', 'connect'),

@@ -1,7 +1,7 @@
 """One generation: a zygote that imports what user code will want and forks a program for each run, and beside it the nursery of the monitors.
 
 Started by init.py inside the outer box with an environment built from nothing; its argument is JSON:
-{ listener, retire, keeper, report, slots, preload }. The descriptors are inherited.
+{ listener, retire, keeper, report, slots, preload, once }. The descriptors are inherited.
 """
 import gc
 import json
@@ -50,7 +50,7 @@ def become_zygote(options, monitors, keeper):
     """Never returns. It needs its own pid namespace to be able to make one for each run; when it dies, its programs die."""
     os.close(options['listener'])
     preload.load(options['preload'])
-    pool = slots.Pool(monitors, options['retire'], keeper, options['slots'], isolation.compile_for_this_machine())
+    pool = slots.Pool(monitors, options['retire'], keeper, options['slots'], isolation.compile_for_this_machine(), options['once'])
     keep_what_is_loaded()
     kernel.set_dumpable(True)
     pool.image_bytes = snapshot.take()

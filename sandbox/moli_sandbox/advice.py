@@ -17,7 +17,31 @@ def read(path):
         return ''
 
 
-def namespaces_refused():
+# What a container needs for namespaces, beyond what the node allows.
+SECCOMP = (
+    '容器的 seccomp 策略不允许创建命名空间。请在每个节点上安装 k8s/seccomp/moli-sandbox.json，并为容器 sandbox 设置 '
+    'seccompProfile: {type: Localhost, localhostProfile: profiles/moli-sandbox.json}（RuntimeDefault 会拒绝 unshare 和 mount）。',
+    'the seccomp profile of the container does not permit namespaces. Install k8s/seccomp/moli-sandbox.json on every node and set '
+    'seccompProfile: {type: Localhost, localhostProfile: profiles/moli-sandbox.json} for the container sandbox (RuntimeDefault refuses unshare and mount).',
+)
+SECURITY_MODULE = (
+    '节点的安全模块（AppArmor 或 SELinux{label}）不允许容器挂载文件系统。AppArmor：为容器 sandbox 设置 appArmorProfile: {{type: Localhost, localhostProfile: moli-sandbox}}，'
+    '并在每个节点上加载该策略；SELinux：设置 seLinuxOptions: {{type: container_engine_t}}。',
+    'the security module of the node (AppArmor or SELinux{label}) does not let the container mount file systems. AppArmor: load a profile that permits mount, umount, '
+    'pivot_root and userns on every node and set appArmorProfile: {{type: Localhost, localhostProfile: moli-sandbox}}; SELinux: set seLinuxOptions: {{type: container_engine_t}}.',
+)
+
+
+def pod_refused(problem):
+    """For a Pod; `problem` is the error that the box ended with."""
+    if 'mount' in problem and 'Permission denied' in problem:
+        # A seccomp filter says EPERM; EACCES is the word of a security module.
+        label = read('/proc/self/attr/current').rstrip('\0')
+        return tuple(text.format(label=f': {label}' if label else '') for text in SECURITY_MODULE)
+    return SECCOMP
+
+
+def namespaces_refused(in_pod, problem):
     """For a box that could not make its namespaces."""
     for path, value, command in SETTINGS:
         if read(path) == value:
@@ -26,6 +50,8 @@ def namespaces_refused():
                 f'系统设置 {name}={value} 不允许普通用户创建命名空间。管理员可以执行：{command}',
                 f'the setting {name}={value} keeps users from making namespaces. An administrator can run: {command}',
             )
+    if in_pod:
+        return pod_refused(problem)
     if read('/proc/1/cgroup').find('docker') >= 0 or read('/run/systemd/container'):
         return (
             '容器的安全策略不允许创建命名空间。请放宽 seccomp 策略（允许 unshare、mount、pivot_root），或在宿主机上运行。',

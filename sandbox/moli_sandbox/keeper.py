@@ -12,7 +12,7 @@ import tempfile
 import time
 import traceback
 
-from . import advice, canary, cgroup_tree, outer
+from . import advice, canary, cgroup_tree, outer, proof
 from . import syscalls as kernel
 
 # The strongest first; each word is a layer.
@@ -41,6 +41,9 @@ def log(level, message, **fields):
 class Keeper:
     """One outer box. `options` as box.py parses them."""
 
+    # Whether the box ends after one run.
+    once = False
+
     def __init__(self, options):
         self.options = options
         self.box = None
@@ -48,7 +51,9 @@ class Keeper:
         self.socket_path = self.socket_inode = None
         self.trees = None
         self.reports = b''
-        self.ended = False
+        # What the first process of the box found about its namespaces.
+        self.sealed = None
+        self.ended = self.told_to_end = False
         self.probe_folder = None
 
     def run(self):
@@ -57,12 +62,13 @@ class Keeper:
             kernel.set_parent_death_signal(signal.SIGTERM)
             self.start()
             self.wait_until_ready()
+            self.check_namespaces()
             found = self.try_canary()
             self.check_strength(found['strength'])
             self.say({'ready': True, **found, 'slots': self.options.slots})
             if not self.options.probe:
                 self.keep()
-            return 0
+            return self.status()
         except (Refused, canary.CanaryDied, OSError) as error:
             self.refuse(error)
             return EXIT_REFUSED
@@ -94,6 +100,13 @@ class Keeper:
                 missing, strength,
             )
 
+    def check_namespaces(self):
+        """The first process of the box must be in namespaces of its own."""
+        faults = proof.faults(self.sealed) if self.sealed else ['no word from inside']
+        if faults:
+            words = ', '.join(faults)
+            raise Refused(f'The walls of the box do not stand: {words}', f'沙箱的隔离没有建立：{words}', LAYERS[:1])
+
     def start(self):
         """Makes the socket, the cgroup trees and the box."""
         if not os.access(self.options.python, os.X_OK) or not os.path.isfile(os.path.join(environment_of(self.options.python), 'pyvenv.cfg')):
@@ -105,7 +118,7 @@ class Keeper:
             state = self.probe_folder = tempfile.mkdtemp(prefix='moli-probe-')
         self.socket_path = os.path.join(state, 'zygote.sock')
         listener = self.listen()
-        self.trees = cgroup_tree.open_trees(self.options)
+        self.trees = self.open_groups()
         requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
         requests.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         self.groups = cgroup_tree.Groups(self.trees, requests, log)
@@ -124,8 +137,16 @@ class Keeper:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self.stop)
 
+    def open_groups(self):
+        """Where the groups of runs are made, or None."""
+        return cgroup_tree.open_trees(self.options)
+
     def stop(self, *_):
-        self.ended = True
+        self.ended = self.told_to_end = True
+
+    def status(self):
+        """Exit status of a box that was ready."""
+        return 0
 
     def listen(self):
         """The socket that runners connect to; it lies outside the box, which only inherits the descriptor."""
@@ -150,6 +171,7 @@ class Keeper:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             environment = environment_of(self.options.python)
             program = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+            outer.be_first_when_memory_ends()
             as_root = os.geteuid() == 0
             if as_root:
                 kernel.unshare(kernel.CLONE_NEWNS)
@@ -188,7 +210,7 @@ class Keeper:
         os.closerange(REPORT + 1, 4096)
         options = {
             'listener': LISTENER, 'keeper': KEEPER_REQUESTS if self.trees else -1, 'report': REPORT, 'slots': self.options.slots,
-            'preload': self.options.preload, 'python': '/opt/python/bin/python',
+            'preload': self.options.preload, 'python': '/opt/python/bin/python', 'once': self.once,
         }
         os.chdir('/')
         os.execve('/usr/bin/python3', ['/usr/bin/python3', '-I', '-S', '-B', '/opt/moli/init.py', json.dumps(options)], {'LANG': 'C.UTF-8', 'PATH': '/usr/bin:/bin'})
@@ -202,7 +224,7 @@ class Keeper:
                 if event['event'] == 'zygote-ready':
                     return
                 problem = event.get('reason', problem)
-                if event['event'] == 'box-failed' and (advised := advice.namespaces_refused()):
+                if event['event'] == 'box-failed' and (advised := advice.namespaces_refused(self.once, problem)):
                     raise Refused(f'The sandbox could not be started ({problem}): {advised[1]}', f'无法启动沙箱（{problem}）：{advised[0]}', LAYERS[:1])
                 if event.get('inARow', 0) >= MAX_FALSE_STARTS:
                     raise Refused(f'The sandbox could not be started: {problem}; see the log.', f'无法启动沙箱：{problem}，详见日志。', LAYERS[:1])
@@ -231,7 +253,7 @@ class Keeper:
         watches_stdin = not sys.stdin.closed and is_pipe(0)
         if watches_stdin:
             poll.register(0, select.POLLIN)
-        events = []
+        events, box_ended = [], False
         if self.groups.dying:
             seconds = min(seconds or 1, 0.02)
         for descriptor, _ in poll.poll(None if seconds is None else max(0, seconds) * 1000):
@@ -239,7 +261,7 @@ class Keeper:
                 events += self.read_reports()
             elif descriptor == self.boxfd:
                 self.ended = True
-                log('error', 'sandbox ended')
+                box_ended = True
             elif descriptor == self.wake:
                 os.read(self.wake, 64)
             elif descriptor == 0:
@@ -247,14 +269,26 @@ class Keeper:
             else:
                 self.groups.hear(descriptor)
         self.groups.remove_dead()
+        if box_ended:
+            self.box_ended()
         return events
+
+    def box_ended(self):
+        """The box's first process is gone."""
+        log('error', 'sandbox ended')
+
+    def hear(self, event):
+        """One report from inside."""
+        if event['event'] == 'box-sealed':
+            self.sealed = event
+        log('warn' if event['event'].endswith(('lost', 'failed')) else 'debug', event['event'], **{k: v for k, v in event.items() if k != 'event'})
 
     def read_reports(self):
         data = os.read(self.report, 1 << 16)
         *lines, self.reports = (self.reports + data).split(b'\n')
         events = [json.loads(line) for line in lines]
         for event in events:
-            log('warn' if event['event'].endswith(('lost', 'failed')) else 'debug', event['event'], **{k: v for k, v in event.items() if k != 'event'})
+            self.hear(event)
         if not data:
             self.ended = True
         return events

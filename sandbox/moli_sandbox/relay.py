@@ -38,7 +38,7 @@ class Relay:
         self.stdout = Output('O', self.limits['outputBytes'])
         self.stderr = Output('E', self.limits['outputBytes'])
         input_bytes = sum((file['bytes'] + 4095) // 4096 * 4096 for file in job['files'])
-        self.usage = Usage(slot.pid, folders, slot.group, input_bytes, slot.image_bytes)
+        self.usage = Usage((slot.pid, slot.own_pid), folders, slot.group, input_bytes, slot.image_bytes)
         self.channel = ResultReader(slot.nonce)
         self.pending = bytearray()
         self.skipped = []

@@ -32,8 +32,21 @@ def process_id(pidfd):
         return 0
 
 
+def own_process_id(pidfd):
+    """
+    Id that this process's own pid namespace knows a process by; 0 when it is gone. In a container /proc may be the container's, whose ids are
+    those of a namespace further out; clocks of processes take the near one.
+    """
+    try:
+        with open('/proc/self/status', encoding='ascii') as status, open(f'/proc/self/fdinfo/{pidfd}', encoding='ascii') as info:
+            ours, theirs = (next(line.split()[1:] for line in file if line.startswith('NSpid:')) for file in (status, info))
+        return int(theirs[len(ours) - 1])
+    except (OSError, StopIteration, IndexError):
+        return 0
+
+
 class Slot:
-    """`announced` is { nonce, imageBytes }; `descriptors` by the names in HANDED. After `prepare` also: layers, group."""
+    """`announced` is { nonce, imageBytes }; `descriptors` by the names in HANDED. After `prepare` also: pid, own_pid, layers, group."""
 
     def __init__(self, listener, retire, announced, descriptors, keeper_wanted):
         self.listener = listener
@@ -46,13 +59,13 @@ class Slot:
         self.keeper = socket.socket(fileno=descriptors['keeper'])
         self.keeper_wanted = keeper_wanted
         self.pidfd = descriptors['process']
-        self.pid = 0
+        self.pid = self.own_pid = 0
         self.group = None
         self.layers = []
 
     def prepare(self):
         """Waits until the program has set itself up."""
-        self.pid = process_id(self.pidfd)
+        self.pid, self.own_pid = process_id(self.pidfd), own_process_id(self.pidfd)
         # Inherited from nobody and needed for nothing: a monitor has no privilege.
         kernel.drop_bounding_set()
         kernel.drop_capabilities()

@@ -1,5 +1,6 @@
 """The pool of one zygote: forks single-use programs, has a monitor made for each, replaces the used ones, backs off when they fail."""
 import json
+import math
 import os
 import select
 import signal
@@ -20,13 +21,15 @@ SPARE_SLOTS = 1
 
 
 class Pool:
-    """Slots of one zygote. `nursery` is the socket to the process that forks monitors."""
+    """Slots of one zygote. `nursery` is the socket to the process that forks monitors. `once`: the first slots are the only ones."""
 
-    def __init__(self, nursery, retire, keeper, count, filter_code):
+    def __init__(self, nursery, retire, keeper, count, filter_code, once=False):
         self.nursery = nursery
         self.retire = retire
         self.keeper = keeper
         self.count = count + SPARE_SLOTS
+        # Slots that may still be made.
+        self.left = self.count if once else math.inf
         self.filter_code = filter_code
         self.image_bytes = 0
         # Process id of a program (as the zygote's namespace counts) to the pipe on which its monitor learns how it ended.
@@ -39,7 +42,7 @@ class Pool:
         self.own_pids = os.open('/proc/self/ns/pid', os.O_RDONLY | os.O_CLOEXEC)
 
     def serve(self):
-        """Until the retire pipe closes and the last run has ended."""
+        """Until the retire pipe closes, or no slot may be made any more, and the last run has ended."""
         wake_read, wake_write = os.pipe()
         for descriptor in (wake_read, wake_write):
             os.set_blocking(descriptor, False)
@@ -52,7 +55,7 @@ class Pool:
         retiring = False
         self.fill()
         report('zygote-ready', pid=os.getpid(), imageBytes=self.image_bytes)
-        while not retiring or self.monitored:
+        while self.monitored or self.left and not retiring:
             for descriptor, _ in poll.poll(self._wait_ms(retiring)):
                 if descriptor == self.retire:
                     retiring = True
@@ -65,16 +68,18 @@ class Pool:
             self.reap()
             if not retiring:
                 self.fill()
+        report('zygote-spent', pid=os.getpid(), served=self.served)
 
     def _wait_ms(self, retiring):
-        if retiring or len(self.monitored) >= self.count:
+        if retiring or not self.left or len(self.monitored) >= self.count:
             return None
         return max(1, int((self.retry_at - time.monotonic()) * 1000))
 
     def fill(self):
         """Makes slots up to the count, unless a failure asks to wait."""
-        while len(self.monitored) < self.count and time.monotonic() >= self.retry_at:
+        while self.left and len(self.monitored) < self.count and time.monotonic() >= self.retry_at:
             self.make_slot()
+            self.left -= 1
 
     def make_slot(self):
         """Forks a program into a pid namespace of its own and hands its other ends to a new monitor."""

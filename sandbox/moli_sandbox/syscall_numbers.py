@@ -28,7 +28,7 @@ NUMBERS = {
         'rseq': 334, 'clone3': 435, 'close_range': 436, 'openat2': 437, 'faccessat2': 439, 'epoll_pwait2': 441, 'futex_waitv': 449,
         # What the trusted parts call, for the profile of a Pod and for `syscalls`.
         'connect': 42, 'bind': 49, 'listen': 50, 'execve': 59, 'capset': 126, 'pivot_root': 155, 'mount': 165, 'umount2': 166, 'sethostname': 170,
-        'unshare': 272, 'accept4': 288, 'setns': 308, 'seccomp': 317, 'pidfd_send_signal': 424, 'pidfd_open': 434, 'mount_setattr': 442,
+        'unshare': 272, 'accept4': 288, 'setns': 308, 'seccomp': 317, 'memfd_create': 319, 'pidfd_send_signal': 424, 'pidfd_open': 434, 'mount_setattr': 442,
         'landlock_create_ruleset': 444, 'landlock_add_rule': 445, 'landlock_restrict_self': 446,
     },
     'aarch64': {
@@ -52,7 +52,7 @@ NUMBERS = {
         'clone3': 435, 'close_range': 436, 'openat2': 437, 'faccessat2': 439, 'epoll_pwait2': 441, 'futex_waitv': 449,
         # The same.
         'umount2': 39, 'mount': 40, 'pivot_root': 41, 'capset': 91, 'unshare': 97, 'sethostname': 161, 'bind': 200, 'listen': 201, 'connect': 203,
-        'execve': 221, 'accept4': 242, 'setns': 268, 'seccomp': 277, 'pidfd_send_signal': 424, 'pidfd_open': 434, 'mount_setattr': 442,
+        'execve': 221, 'accept4': 242, 'setns': 268, 'seccomp': 277, 'memfd_create': 279, 'pidfd_send_signal': 424, 'pidfd_open': 434, 'mount_setattr': 442,
         'landlock_create_ruleset': 444, 'landlock_add_rule': 445, 'landlock_restrict_self': 446,
     },
 }

@@ -6,13 +6,16 @@ PAGE = os.sysconf('SC_PAGESIZE')
 
 
 class Usage:
-    """Watches one process. `memory_peak` in bytes, `cpu_ms` in milliseconds; `group` (cgroup) is asked when there is one."""
+    """
+    Watches one process; `pids` are its ids as /proc counts and as this process's own pid namespace does. `memory_peak` in bytes, `cpu_ms` in
+    milliseconds; `group` (cgroup) is asked when there is one.
+    """
 
-    def __init__(self, pid, folders, group, input_bytes, image_bytes):
-        self.pid = pid
+    def __init__(self, pids, folders, group, input_bytes, image_bytes):
+        self.pid, own_pid = pids
         # Clock id of another process's CPU time: see CPUCLOCK_SCHED in the kernel's posix-timers.
         # Without an id, a clock that no process has: the account at the end still counts.
-        self.clock = (~pid << 3) | 2 if pid else -1
+        self.clock = (~own_pid << 3) | 2 if own_pid else -1
         self.folders = folders
         self.group = group
         self.input_bytes = input_bytes

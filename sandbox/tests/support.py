@@ -135,7 +135,8 @@ class Connection:
 class Box:
     """A started box.py."""
 
-    def __init__(self, *arguments, user=None, slots=2, preload='core', environment=None):
+    def __init__(self, *arguments, user=None, slots=2, preload='core', environment=None, wrapped=None):
+        """`wrapped`: makes the command from the state folder and the command."""
         self.folder = tempfile.mkdtemp(prefix='moli-test-')
         self.state = os.path.join(self.folder, 'state')
         os.mkdir(self.state, 0o700)
@@ -145,6 +146,8 @@ class Box:
             os.chown(self.state, user, user)
             become = {'user': user, 'group': user, 'extra_groups': []}
         command = [SYSTEM_PYTHON, BOX, '--python', PYTHON, '--state', self.state, '--slots', str(slots), '--preload', preload, *arguments]
+        if wrapped is not None:
+            command = wrapped(self.state, command)
         self.log = open(os.path.join(self.folder, 'log'), 'w+', encoding='utf-8')
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True,
