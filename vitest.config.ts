@@ -14,7 +14,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['{services/gateway,services/executor,libs,infra,test}/**/*.spec.ts'],
-          exclude: [...NEVER, '**/*.int.spec.ts', 'test/{e2e,browser,abuse}/**'],
+          exclude: [...NEVER, '**/*.int.spec.ts', 'test/{e2e,browser,abuse,cluster}/**'],
         },
       },
       {
@@ -31,7 +31,7 @@ export default defineConfig({
         test: {
           name: 'int',
           include: ['{services,libs,infra,test}/**/*.int.spec.ts'],
-          exclude: [...NEVER, 'test/{e2e,browser,abuse}/**'],
+          exclude: [...NEVER, 'test/{e2e,browser,abuse,cluster}/**'],
           globalSetup: [POSTGRES],
           testTimeout: 60_000,
           hookTimeout: 120_000,
@@ -49,6 +49,20 @@ export default defineConfig({
           hookTimeout: 300_000,
         },
       })),
+      {
+        extends: true,
+        test: {
+          name: 'cluster',
+          include: ['test/cluster/**/*.spec.ts'],
+          exclude: NEVER,
+          globalSetup: ['./test/cluster/support/global-cluster.ts'],
+          fileParallelism: false,
+          // As many as the warm pool of the release holds.
+          maxConcurrency: 6,
+          testTimeout: 180_000,
+          hookTimeout: 300_000,
+        },
+      },
     ],
   },
 });

@@ -18,6 +18,11 @@ export interface Ground {
   readonly needles: readonly Needle[];
   /** What `{{ports}}`, `{{pids}}` and `{{dataDir}}` in a program stand for. */
   readonly words: Readonly<Record<string, string>>;
+  /**
+   * A sandbox is a machine's work of seconds and used once: cases run side by side, what they left is looked at when all are over, and only cases
+   * with a word on the run after them have one.
+   */
+  readonly costly: boolean;
   /** What runs left behind on the machines, in words; empty when all is as it was. */
   leftBehind(): string[] | Promise<string[]>;
   close(): Promise<void>;

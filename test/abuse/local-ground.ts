@@ -9,6 +9,7 @@ import { type Needle, secretsOf } from './needles.ts';
 
 /** The stack of this test run, with the machine as its surroundings. */
 export class LocalGround implements Ground {
+  readonly costly = false;
   readonly api: ApiClient;
   readonly neighbour: ApiClient;
   readonly books: Ledger;

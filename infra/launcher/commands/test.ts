@@ -4,7 +4,9 @@ import { CHROMIUM } from '../install/system.ts';
 import { print, say } from '../terminal.ts';
 import { add, type Counts, NOTHING, runLoad, runPython, runVitest } from './test-runs.ts';
 
-const KINDS = ['unit', 'int', 'e2e', 'browser', 'abuse', 'load'] as const;
+const KINDS = ['unit', 'int', 'e2e', 'browser', 'abuse', 'cluster', 'load'] as const;
+/** Kinds that run only when they are named: one needs a Kubernetes, the other measures. */
+const NAMED_ONLY: readonly Kind[] = ['cluster', 'load'];
 type Kind = (typeof KINDS)[number];
 
 /** `./moli test [kinds…]`: installs and starts what the tests need, runs them, ends with the closing line alone on its line. */
@@ -18,7 +20,7 @@ export async function run({ rest, options }: Arguments): Promise<number> {
       });
     }
   }
-  const kinds = rest.length > 0 ? (rest as Kind[]) : KINDS.filter((kind) => kind !== 'load');
+  const kinds = rest.length > 0 ? (rest as Kind[]) : KINDS.filter((kind) => !NAMED_ONLY.includes(kind));
   const { python } = await installEverything({
     yes: options.yes !== false,
     also: kinds.includes('browser') ? [CHROMIUM] : [],

@@ -9,6 +9,8 @@ export interface ModelServerOptions {
   readonly script: Script;
   /** 0 or absent: any free port. */
   readonly port?: number;
+  /** Address to listen on; loopback when absent. */
+  readonly host?: string;
   /** Requests with another key get 401. Absent: every key is right. */
   readonly apiKey?: string;
   /** Other names get 404. Absent: every name is known, and `/v1/models` lists `scripted-demo`. */
@@ -39,7 +41,7 @@ export interface ModelServer {
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
 /**
- * A server that speaks the OpenAI protocol on loopback and answers from a script: for tests, and as the demo's model, where it is labelled as
+ * A server that speaks the OpenAI protocol and answers from a script: for tests, and as the demo's model, where it is labelled as
  * scripted. It understands nothing.
  */
 export async function startModelServer(options: ModelServerOptions): Promise<ModelServer> {
@@ -80,14 +82,15 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mod
     await perform(response, body, reply, record);
   }
 
-  server.listen(options.port ?? 0, '127.0.0.1');
+  const host = options.host ?? '127.0.0.1';
+  server.listen(options.port ?? 0, host);
   await new Promise<void>((resolve, reject) => {
     server.once('listening', resolve);
     server.once('error', reject);
   });
   const port = (server.address() as { port: number }).port;
   return {
-    url: `http://127.0.0.1:${port}/v1`,
+    url: `http://${host}:${port}/v1`,
     port,
     requests,
     stop: () =>

@@ -1,0 +1,41 @@
+import { spawn } from 'node:child_process';
+
+export interface PodChanges {
+  /** Names of Pods that were made and deleted while it was watched. */
+  readonly added: ReadonlySet<string>;
+  readonly deleted: ReadonlySet<string>;
+}
+
+export interface PodWatch {
+  stop(): Promise<PodChanges>;
+}
+
+/** Notes every Pod that comes and goes in a namespace until it is stopped. */
+export function watchPods(namespace: string): PodWatch {
+  const added = new Set<string>();
+  const deleted = new Set<string>();
+  const columns = 'custom-columns=:type,:object.metadata.name';
+  const child = spawn(
+    'kubectl',
+    ['get', 'pods', '-n', namespace, '--watch', '--output-watch-events', '-o', columns, '--no-headers'],
+    { stdio: ['ignore', 'pipe', 'ignore'] },
+  );
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (piece: string) => {
+    const lines = (text + piece).split('\n');
+    text = lines.pop() ?? '';
+    for (const line of lines) {
+      const [type, name] = line.trim().split(/\s+/);
+      if (type === 'ADDED' && name) added.add(name);
+      if (type === 'DELETED' && name) deleted.add(name);
+    }
+  });
+  return {
+    async stop() {
+      const ended = new Promise((resolve) => child.once('exit', resolve));
+      child.kill();
+      await ended;
+      return { added, deleted };
+    },
+  };
+}
