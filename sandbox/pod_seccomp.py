@@ -68,8 +68,10 @@ def make(policy):
 
 
 def text(profile):
-    """The file's content."""
-    return json.dumps(profile, indent=2, ensure_ascii=False) + '\n'
+    """The file's content: one rule a line, so that a change is read as one."""
+    rules = ',\n'.join(f'    {json.dumps(rule, ensure_ascii=False)}' for rule in profile['syscalls'])
+    head = ''.join(f'  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)},\n' for key, value in profile.items() if key != 'syscalls')
+    return f'{{\n{head}  "syscalls": [\n{rules}\n  ]\n}}\n'
 
 
 def main(arguments):
