@@ -2,6 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { freshDatabase, startRedis, type TestDatabase, type TestRedis, testFolder } from '@moli/testing';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
@@ -79,6 +80,49 @@ describe('commands of the operator', () => {
     expect(JSON.parse((await command('bootstrap')).stdout).hasModel).toBe(true);
   });
 
+  it('make neither a key nor a link where the output ends in a log', async () => {
+    const other = await freshDatabase();
+    const urls = {
+      MOLI_DATABASE_URL: other.appUrl,
+      MOLI_DATABASE_LOG_URL: other.logUrl,
+      MOLI_DATABASE_AUTH_URL: other.authUrl,
+    };
+    const { stdout } = await start(['bootstrap', '--credentials', 'none'], urls).ended;
+    expect(JSON.parse(stdout)).toMatchObject({ created: true, key: null, signInLink: null });
+    const { stdout: again } = await start(['bootstrap', '--credentials', 'none'], urls).ended;
+    expect(JSON.parse(again)).toMatchObject({ created: false, key: null, signInLink: null });
+    await other.drop();
+  });
+
+  it('wait for the schema, and say what is missing when it does not come', async () => {
+    expect(JSON.parse((await command('wait-for-schema', '--seconds', '0')).stdout)).toMatchObject({ missing: [] });
+    const owner = new pg.Client({ connectionString: database.ownerUrl });
+    await owner.connect();
+    await owner.query(`update schema_versions set id = '0002-hidden' where id = '0002-auth'`);
+    const { child, ended, output } = start(['wait-for-schema', '--seconds', '60']);
+    await expect.poll(output, { timeout: 30_000 }).toContain('not migrated: 0002-auth');
+    const late = await command('wait-for-schema', '--seconds', '0');
+    await owner.query(`update schema_versions set id = '0002-auth' where id = '0002-hidden'`);
+    await owner.end();
+    expect(late).toMatchObject({ code: 1, stderr: expect.stringMatching(/not migrated: 0002-auth.*migrate Job/) });
+    expect(await ended).toMatchObject({ code: 0 });
+    expect(child.exitCode).toBe(0);
+  });
+
+  it('wait for a database server that is not there yet, and give up with its error', async () => {
+    const gone = { MOLI_DATABASE_OWNER_URL: 'postgres://postgres:x@127.0.0.1:2/postgres' };
+    const { code, stderr } = await start(['migrate', '--wait', '1'], gone).ended;
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/waiting for the database[\s\S]*ECONNREFUSED/);
+  });
+
+  it('test the installation, and name what is missing in both languages', async () => {
+    const urls = ['--gateway', 'http://127.0.0.1:2', '--executor', 'http://127.0.0.1:2'];
+    const { code, stderr } = await command('selftest', ...urls);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/✗ 无法连接网关[\s\S]*✗ The gateway at http:\/\/127\.0\.0\.1:2/);
+  });
+
   it('make keys, tenants and invitations', async () => {
     const key = JSON.parse((await command('key', 'create', '--user', 'boss@example.org', '--name', 'ci')).stdout);
     expect(key).toMatchObject({ role: 'owner', name: 'ci', key: expect.stringMatching(/^moli_/) });
@@ -103,6 +147,9 @@ describe('commands of the operator', () => {
     [['tenant', 'create'], /Give a name/],
     [['tenant', 'create', 'Second'], /already/],
     [['key', 'create', '--colour', 'red'], /Wrong usage/],
+    [['bootstrap', '--credentials', 'some'], /all or none/],
+    [['migrate', '--wait', 'long'], /number of seconds/],
+    [['selftest', '--gateway', 'here'], /--gateway/],
     [['dance'], /no such command/],
   ])('%j is refused with a sentence and exit code 2', async (args, sentence) => {
     const { code, stdout, stderr } = await command(...args);

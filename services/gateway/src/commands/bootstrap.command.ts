@@ -14,7 +14,8 @@ export interface BootstrapResult {
   readonly user: { readonly id: string; readonly email: string };
   /** The administrator's API key; only when it was made just now. */
   readonly key: string | null;
-  readonly signInLink: string;
+  /** Null when none was asked for. */
+  readonly signInLink: string | null;
   /** The tenant has a model, by the configuration or by its settings. */
   readonly hasModel: boolean;
 }
@@ -23,6 +24,8 @@ export interface BootstrapOptions {
   readonly email: string;
   readonly name: string;
   readonly tenantName: string;
+  /** Whether a key and a link are made, and so part of the answer. */
+  readonly credentials?: boolean;
 }
 
 /** A link that signs the person in once, by the fragment: it never reaches a server's log or a link previewer. */
@@ -33,7 +36,11 @@ export async function signInLink(app: INestApplicationContext, email: string): P
 }
 
 /** First start: tenant, owner, key. Idempotent: with a tenant already there it only makes a new one-time link for its owner. */
-export async function bootstrap(app: INestApplicationContext, options: BootstrapOptions): Promise<BootstrapResult> {
+export async function bootstrap(
+  app: INestApplicationContext,
+  { credentials = true, ...options }: BootstrapOptions,
+): Promise<BootstrapResult> {
+  const link = (email: string) => (credentials ? signInLink(app, email) : null);
   const tenants = app.get(TenantsService);
   const users = app.get(UsersStore);
   const existing = await tenants.oldest();
@@ -47,13 +54,14 @@ export async function bootstrap(app: INestApplicationContext, options: Bootstrap
       tenant: existing,
       user: { id: user.id, email: user.email },
       key: null,
-      signInLink: await signInLink(app, user.email),
+      signInLink: await link(user.email),
       hasModel,
     };
   }
   const user = (await users.findByEmail(options.email)) ?? (await users.create(options.email, options.name));
-  let key = '';
+  let key: string | null = null;
   const tenant = await tenants.create(options.tenantName, user.id, async (tx) => {
+    if (!credentials) return;
     const made = await app
       .get(KeysService)
       .insert(tx, { actor: 'system' }, { name: 'first start', role: 'owner', userId: user.id });
@@ -64,7 +72,7 @@ export async function bootstrap(app: INestApplicationContext, options: Bootstrap
     tenant,
     user: { id: user.id, email: user.email },
     key,
-    signInLink: await signInLink(app, user.email),
+    signInLink: await link(user.email),
     hasModel: await tenants.refreshModel(tenant),
   };
 }

@@ -3,7 +3,6 @@ import { configureLog } from '@moli/telemetry';
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { type GatewayConfig, readGatewayConfig } from '../config.ts';
-import { migrate } from '../database/migrator.ts';
 import type { Role } from '../database/schema.ts';
 import { TenantDb } from '../database/tenant-db.ts';
 import { Email } from '../identity/identity.schema.ts';
@@ -17,6 +16,9 @@ import { type Tenant, TenantsService } from '../tenants/tenants.service.ts';
 import { type Parsed, parse, UsageError } from './arguments.ts';
 import { bootstrap, signInLink } from './bootstrap.command.ts';
 import { CommandsModule } from './commands.module.ts';
+import { migrateWhenThere } from './migrate.command.ts';
+import { selftest } from './selftest/selftest.command.ts';
+import { waitForSchema } from './wait-for-schema.command.ts';
 
 /** A command answers a value that is printed as JSON, alone on standard output. */
 type Command = (argv: readonly string[], readConfig: () => GatewayConfig) => Promise<unknown>;
@@ -128,13 +130,51 @@ async function newSignInLink(argv: readonly string[], config: GatewayConfig): Pr
   });
 }
 
+/** `--credentials none` where the output ends in a log: neither a key nor a link is made then. */
 async function firstStart(argv: readonly string[], config: GatewayConfig): Promise<unknown> {
-  const { options } = parse(argv, ['email', 'name', 'tenant']);
+  const { options } = parse(argv, ['email', 'name', 'tenant', 'credentials']);
+  const { credentials = 'all' } = options;
+  if (credentials !== 'all' && credentials !== 'none')
+    throw new UsageError({ zh: '--credentials 只能是 all 或 none。', en: '--credentials is all or none.' });
   return withContext(config, (app) =>
     bootstrap(app, {
+      credentials: credentials === 'all',
       email: emailOf(options.email ?? 'admin@moli.local'),
       name: options.name ?? 'Admin',
       tenantName: options.tenant ?? 'Moli',
+    }),
+  );
+}
+
+/** Whole seconds of an option. */
+function secondsOf({ options }: Parsed, name: string, fallback: number): number {
+  const text = options[name];
+  if (text === undefined) return fallback;
+  if (/^\d{1,5}$/.test(text)) return Number(text);
+  throw new UsageError({ zh: `--${name} 应为秒数。`, en: `--${name} is a number of seconds.` });
+}
+
+async function migrateDatabase(argv: readonly string[], config: GatewayConfig): Promise<unknown> {
+  const seconds = secondsOf(parse(argv, ['wait']), 'wait', 0);
+  const roles = { app: config.databaseUrl, log: config.databaseLogUrl, auth: config.databaseAuthUrl };
+  return migrateWhenThere({ ownerUrl: ownerUrl(config), roles }, seconds);
+}
+
+function urlOf({ options }: Parsed, name: string): string {
+  const text = options[name]?.replace(/\/+$/, '');
+  if (text && /^https?:\/\//.test(text)) return text;
+  throw new UsageError({ zh: `请用 --${name} 给出 http:// 地址。`, en: `Give an http:// address with --${name}.` });
+}
+
+async function runSelftest(argv: readonly string[], config: GatewayConfig): Promise<unknown> {
+  const parsed = parse(argv, ['gateway', 'executor', 'objects', 'bucket', 'objects-ca']);
+  const { objects, bucket, 'objects-ca': caFile } = parsed.options;
+  return withContext(config, (app) =>
+    selftest(app, {
+      gateway: urlOf(parsed, 'gateway'),
+      executor: urlOf(parsed, 'executor'),
+      objects: objects === undefined ? undefined : { url: urlOf(parsed, 'objects'), bucket: bucket ?? '', caFile },
+      say: (line) => process.stderr.write(`${line}\n`),
     }),
   );
 }
@@ -150,17 +190,15 @@ async function openapi(argv: readonly string[]): Promise<unknown> {
 
 /** By the words that name it. */
 const COMMANDS: Readonly<Record<string, Command>> = {
-  migrate: async (argv, readConfig) => {
-    parse(argv, []);
-    const config = readConfig();
-    const roles = { app: config.databaseUrl, log: config.databaseLogUrl, auth: config.databaseAuthUrl };
-    return migrate({ ownerUrl: ownerUrl(config), roles });
-  },
+  migrate: (argv, readConfig) => migrateDatabase(argv, readConfig()),
+  'wait-for-schema': (argv, readConfig) =>
+    waitForSchema(readConfig().databaseUrl, secondsOf(parse(argv, ['seconds']), 'seconds', 300)),
   bootstrap: (argv, readConfig) => firstStart(argv, readConfig()),
   'key create': (argv, readConfig) => keyCreate(argv, readConfig()),
   'tenant create': (argv, readConfig) => tenantCreate(argv, readConfig()),
   'user invite': (argv, readConfig) => userInvite(argv, readConfig()),
   'sign-in-link': (argv, readConfig) => newSignInLink(argv, readConfig()),
+  selftest: (argv, readConfig) => runSelftest(argv, readConfig()),
   openapi,
 };
 

@@ -221,7 +221,7 @@ describe('people', () => {
 });
 
 describe('one-time links', () => {
-  const tokenOf = (link: string) => new URL(link).hash.replace('#sign-in=', '');
+  const tokenOf = (link: string | null) => new URL(link ?? '').hash.replace('#sign-in=', '');
 
   it('sign in once, let a password be set, and open nothing afterwards', async () => {
     await forgetAttempts();
