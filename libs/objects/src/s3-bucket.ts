@@ -54,8 +54,8 @@ async function probe(door: S3Door): Promise<void> {
   const headers = { 'if-none-match': '*', ...encryptionHeaders(door.options) };
   const write = (client: Client) => client.putObject(bucket, key, data, data.length, { ...headers });
   await door.run(write).catch((error: unknown) => {
-    // Servers without keys for it answer NotImplemented, InvalidArgument and others.
-    const unknown = error instanceof S3Unavailable && error.fault === 'refused';
+    // Servers without keys for it answer NotImplemented, InvalidArgument or 500; that they list is known by now.
+    const unknown = error instanceof S3Unavailable && (error.fault === 'refused' || error.fault === 'busy');
     throw unknown && encryption !== 'none' ? new S3Unavailable('not_encrypted', { cause: error.cause }) : error;
   });
   try {

@@ -150,6 +150,8 @@ const BY_CODE: Readonly<Record<string, S3Fault>> = {
   InvalidAccessKeyId: 'wrong_key',
   SignatureDoesNotMatch: 'wrong_key',
   InvalidToken: 'wrong_key',
+  // versitygw's word for a key that it does not know.
+  XAdminUserNotFound: 'wrong_key',
   AccessDenied: 'no_access',
   AllAccessDisabled: 'no_access',
   NoSuchBucket: 'no_bucket',
@@ -206,6 +208,7 @@ function byCode(code: string, error: unknown): S3Fault {
   // Node's HTTP parser (HPE_…) meets TLS records, or TLS meets HTTP.
   if (code.startsWith('ERR_SSL') || code.startsWith('HPE_')) return 'not_tls';
   if (code !== '') return 'refused';
+  if (error instanceof Error && error.name === 'InvalidBucketNameError') return 'no_bucket';
   if (error instanceof Error && FOREIGN_ANSWER.has(error.name)) return 'not_s3';
   throw error;
 }

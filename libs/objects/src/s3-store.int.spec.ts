@@ -82,9 +82,13 @@ describe.each(servers.map((server): [string, TestS3] => [server.name, server]))(
   it('of many parts give way to one that is there', async () => {
     await store.put('first', Buffer.from('first'));
     await expect(store.put('first', large, { ifAbsent: true })).rejects.toMatchObject({ code: 'conflict' });
-    const both = await Promise.allSettled(
-      [1, 2].map(() => store.put('raced', large, { ...announced, ifAbsent: true })),
-    );
+    expect(await unfinished()).toEqual([]);
+  });
+
+  // SeaweedFS 4.48 looks before it joins the parts and not while it does.
+  it.runIf(server.name === 'versitygw')('of many parts, written by two at once, are of one', async () => {
+    const write = () => store.put('raced', large, { ...announced, ifAbsent: true });
+    const both = await Promise.allSettled([write(), write()]);
     expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     expect(await store.stat('raced')).toMatchObject(announced);
     expect(await unfinished()).toEqual([]);
@@ -138,7 +142,34 @@ describe.each(servers.map((server): [string, TestS3] => [server.name, server]))(
   });
 });
 
-describe.runIf(servers[0])('the lifecycle of a bucket', () => {
+describe('encryption by the server', () => {
+  it('is applied to every way of writing, or the start is refused', async () => {
+    const sealed = new S3ObjectStore(optionsFor(servers[0]!, { encryption: 'AES256' }));
+    await sealed.open(2);
+    const small = Buffer.from('日期,金额\n');
+    const large = randomBytes(9 * MIB);
+    await sealed.put('small', small);
+    await sealed.put('large', large);
+    const link = await sealed.signPut('linked', {
+      bytes: small.length,
+      sha256: sha256(small),
+      contentType: 'text/csv',
+      expiresInSeconds: 60,
+    });
+    expect((await fetch(link.url, { method: 'PUT', body: small, headers: link.headers })).status).toBe(200);
+    for (const [key, data] of [
+      ['small', small],
+      ['large', large],
+      ['linked', small],
+    ] as const)
+      expect((await buffer((await sealed.get(key)).stream)).equals(data), key).toBe(true);
+    // versitygw takes the header and does nothing.
+    const strict = servers[1] && new S3ObjectStore(optionsFor(servers[1], { encryption: 'AES256' }));
+    if (strict) await expect(strict.open(2)).rejects.toMatchObject({ fault: 'not_encrypted' });
+  });
+});
+
+describe('the lifecycle of a bucket', () => {
   const server = servers[0]!;
   const client = clientOf(server);
 

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -66,8 +66,11 @@ class Write {
   }
 
   async whole(data: Buffer): Promise<void> {
-    const headers = { ...this.#headers, ...this.#condition() };
-    await this.#publish((client) => client.putObject(this.#door.bucket, this.#key, data, data.length, headers));
+    // Not every server compares the signed hash of a request with its body; a checksum of its own they all look at.
+    const checksum = createHash('sha256').update(data).digest('base64');
+    const headers = { ...this.#headers, ...this.#condition(), 'x-amz-checksum-sha256': checksum };
+    const request = { method: 'PUT', bucketName: this.#door.bucket, objectName: this.#key, headers };
+    await this.#publish((client) => client.makeRequestAsyncOmit({ ...request, headers: { ...headers } }, data));
   }
 
   /** `finish` is called when all parts are there; what it throws leaves nothing behind. */

@@ -75,7 +75,8 @@ export async function startS3(): Promise<TestS3> {
     readOnly: READ_ONLY,
     command: program,
     args: ['server', '-s3', ...args],
-    env: { GOMEMLIMIT: '384MiB', HOME: dir },
+    // With a key of its own it can encrypt (SSE-S3).
+    env: { GOMEMLIMIT: '384MiB', HOME: dir, WEED_S3_SSE_KEK: '7'.repeat(64) },
     cwd: dir,
     // On SIGTERM it waits for more than 15 s.
     stopBy: 'SIGKILL',
