@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { Failure } from '../launcher/failure.ts';
 import { ROOT } from '../launcher/paths.ts';
 
@@ -26,7 +27,8 @@ export function imagesIn(manifests: string): string[] {
  * itself is asked: no second list can differ from it.
  */
 export function chartImages(helmArguments: readonly string[], chart = join(ROOT, 'charts/moli')): string[] {
-  const run = spawnSync('helm', ['template', 'moli', chart, '--namespace', 'moli', ...helmArguments], {
+  const asked = ['template', 'moli', chart, '--namespace', 'moli', '--kube-version', leastKubernetes(chart)];
+  const run = spawnSync('helm', [...asked, ...helmArguments], {
     encoding: 'utf8',
     maxBuffer: 64 * 1024 ** 2,
   });
@@ -44,4 +46,10 @@ export function chartImages(helmArguments: readonly string[], chart = join(ROOT,
     });
   }
   return imagesIn(run.stdout);
+}
+
+/** The oldest Kubernetes that the chart takes: no cluster is asked here, and a helm may be older than the cluster. */
+function leastKubernetes(chart: string): string {
+  const { kubeVersion } = parse(readFileSync(join(chart, 'Chart.yaml'), 'utf8')) as { kubeVersion: string };
+  return kubeVersion.match(/\d+\.\d+\.\d+/)?.[0] ?? kubeVersion;
 }

@@ -1,17 +1,21 @@
 import type { Text } from '../launcher/words.ts';
 
-/** The same image in a registry inside: the host that a name starts with, if any, gives way to it. */
-export function inRegistry(image: string, registry: string): string {
-  const slash = image.indexOf('/');
-  const first = image.slice(0, Math.max(slash, 0));
-  const host = first === 'localhost' || /[.:]/.test(first);
-  return `${registry}/${host ? image.slice(slash + 1) : image}`;
+/** What the chart put before every name of these images (`image.registry`), told by its own ones. */
+function registryOf(images: readonly string[]): string {
+  const found = images.map((image) => /^(.+\/)moli\/(?:gateway|executor|courier|sandbox):/.exec(image)?.[1]);
+  return found.find((prefix) => prefix !== undefined) ?? '';
+}
+
+/** The names that the chart gives the same images with `image.registry` set to `registry`. */
+export function namesIn(registry: string, images: readonly string[]): string[] {
+  const before = registryOf(images);
+  return images.map((image) => `${registry}/${image.startsWith(before) ? image.slice(before.length) : image}`);
 }
 
 /** What to do with a saved archive at a site without Internet. */
 export function howToLoad(images: readonly string[]): Text {
-  const pushes = images
-    .map((image) => [image, inRegistry(image, 'registry.example')])
+  const pushes = namesIn('registry.example', images)
+    .map((inside, at) => [images[at], inside])
     .map(([image, inside]) => `    docker tag ${image} ${inside} && docker push ${inside}`)
     .join('\n');
   return {

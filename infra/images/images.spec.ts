@@ -3,7 +3,7 @@ import { Failure } from '../launcher/failure.ts';
 import { imagesIn } from './chart-images.ts';
 import { run } from './commands.ts';
 import { findEngine } from './engine.ts';
-import { howToLoad, inRegistry } from './how-to-load.ts';
+import { howToLoad, namesIn } from './how-to-load.ts';
 import { imageName } from './names.ts';
 
 const failure = (work: () => unknown): Failure => {
@@ -38,14 +38,12 @@ data: { text: "image: not-one:1" }
   expect(imagesIn(manifests)).toEqual(['a:1', 'b:2', 'c@sha256:00']);
 });
 
-test.each([
-  ['postgres:18', 'r.example/postgres:18'],
-  ['moli/gateway:1', 'r.example/moli/gateway:1'],
-  ['localhost/moli/gateway:1', 'r.example/moli/gateway:1'],
-  ['docker.io/library/redis:8', 'r.example/library/redis:8'],
-  ['host:5000/team/app:1', 'r.example/team/app:1'],
-])('%s is %s in another registry', (image, inside) => {
-  expect(inRegistry(image, 'r.example')).toBe(inside);
+test('in another registry images have the names that the chart gives them there', () => {
+  const bare = ['moli/gateway:1', 'postgres:18', 'quay.io/team/app:1'];
+  const there = ['r.example/moli/gateway:1', 'r.example/postgres:18', 'r.example/quay.io/team/app:1'];
+  expect(namesIn('r.example', bare)).toEqual(there);
+  const elsewhere = bare.map((image) => `host:5000/mirror/${image}`);
+  expect(namesIn('r.example', elsewhere)).toEqual(there);
 });
 
 test('both languages say the same commands', () => {
