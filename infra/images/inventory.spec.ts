@@ -45,7 +45,7 @@ const BOM: NpmBom = {
   components: ['@moli/door@1', 'driver@2', '@types/driver@2', 'beside@1'].map((ref) => ({
     type: 'library',
     'bom-ref': ref,
-    name: ref.slice(0, ref.lastIndexOf('@')),
+    name: ref.slice(ref.indexOf('/') + 1, ref.lastIndexOf('@')),
     version: ref.slice(ref.lastIndexOf('@') + 1),
   })),
   dependencies: [
@@ -57,11 +57,15 @@ const BOM: NpmBom = {
 
 test('of what npm lists only what is in the image stays', () => {
   const { components, dependencies } = workspacePackages(BOM, ['@moli/door']);
-  expect(components.map(({ name }) => name)).toEqual(['@moli/door', 'driver']);
+  expect(components.map(({ name }) => name)).toEqual(['door', 'driver']);
   expect(dependencies).toEqual([
     { ref: '@moli/door@1', dependsOn: ['driver@2'] },
     { ref: 'driver@2', dependsOn: [] },
   ]);
+});
+
+test('a workspace that npm does not list is a fault, not an empty list', () => {
+  expect(() => workspacePackages(BOM, ['@moli/gate'])).toThrow('@moli/gate');
 });
 
 test('the bill of materials fits the schema of CycloneDX', async () => {

@@ -74,7 +74,12 @@ export function workspacePackages(bom: NpmBom, workspaces: readonly string[]): N
     kept.add(ref);
     for (const need of needs.get(ref) ?? []) visit(need);
   };
-  for (const { 'bom-ref': ref, name } of bom.components) if (workspaces.includes(name)) visit(ref);
+  for (const workspace of workspaces) {
+    // By the reference: as the name of a workspace npm gives that of its folder.
+    const found = bom.components.find(({ 'bom-ref': ref }) => ref.startsWith(`${workspace}@`));
+    if (!found) throw new Error(`npm sbom does not list the workspace ${workspace}`);
+    visit(found['bom-ref']);
+  }
   return {
     components: bom.components.filter((one) => kept.has(one['bom-ref'])),
     dependencies: bom.dependencies

@@ -1,6 +1,15 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { createReadStream, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  createReadStream,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Failure } from '../launcher/failure.ts';
@@ -69,7 +78,8 @@ function saveWithBuildah(engine: Engine, archive: string, images: readonly strin
     writeFileSync(join(all, 'manifest.json'), JSON.stringify(manifests));
     // The list of an older format, of the last image alone.
     rmSync(join(all, 'repositories'), { force: true });
-    tar(['-cf', archive, '-C', all, '.']);
+    // By their names: podman does not find ./manifest.json.
+    tar(['-cf', archive, '-C', all, ...readdirSync(all)]);
   } finally {
     rmSync(work, { recursive: true, force: true });
   }

@@ -34,8 +34,8 @@ export function writeSboms(folder: string, registry: string, tag: string, target
   return targets.map((target) => {
     const image = imageName(target, registry, tag);
     const node = target === 'sandbox' ? [] : (['/app/versions.json'] as const);
-    const files = readImageFiles(engine, image, ['/var/lib/dpkg/status', '/etc/os-release', ...node]);
-    const debian = debianPackages(files['/var/lib/dpkg/status'], debianRelease(files['/etc/os-release']));
+    const files = readImageFiles(engine, image, ['/var/lib/dpkg/status', '/usr/lib/os-release', ...node]);
+    const debian = debianPackages(files['/var/lib/dpkg/status'], debianRelease(files['/usr/lib/os-release']));
     const npm = target === 'sandbox' ? { components: [], dependencies: [] } : npmPackages(WORKSPACES[target]);
     const runtime =
       target === 'sandbox'
