@@ -68,6 +68,21 @@ test('a new chat begins with its first message, and is renamed for good', async 
   expect(chat.sessionId).toBe('');
 });
 
+test.each(['ses_0', `ses_${'0'.repeat(32)}`])(
+  'an address that is no chat (%s) says so, and a new chat is one press away',
+  async (id) => {
+    const page = await surf.open({ locale: 'en', path: `/c/${id}`, allowed: [/40[04]/] });
+    const chat = new Chat(page, 'en');
+    await page.getByRole('heading', { name: chat.say('session.missing') }).waitFor();
+    expect(await page.getByRole('status').filter({ hasText: /./ }).count()).toBe(0);
+    await page
+      .getByRole('main')
+      .getByRole('button', { name: chat.say('session.new'), exact: true })
+      .click();
+    await page.getByText(chat.say('start.hint')).waitFor();
+  },
+);
+
 test('search finds by words of the title and says when there is nothing', async () => {
   await chatNamed('Invoices of April');
   await chatNamed('库存盘点');

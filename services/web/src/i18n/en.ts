@@ -75,7 +75,7 @@ export const en: typeof zh = {
     deleted: 'Deleted “{title}”',
     missing: 'This chat cannot be found',
     missingHint:
-      'It may have been deleted, or it belongs to another account. Choose another chat on the left or start a new one.',
+      'It may have been deleted, or it belongs to another account. Choose another chat in the navigation or start a new one.',
   },
   chat: {
     conversation: 'Conversation',
@@ -84,6 +84,7 @@ export const en: typeof zh = {
     waiting: 'Waiting for the model…',
     thinking: 'Thinking…',
     thought: 'Thought for {time}',
+    thoughtBriefly: 'Thought for a moment',
     agent: 'Agent: {name}',
     model: 'Model: {name}',
     scripted: 'scripted demo model',

@@ -71,7 +71,7 @@ export const zh = {
     delete: '删除对话',
     deleted: '已删除“{title}”',
     missing: '找不到这个对话',
-    missingHint: '它可能已被删除，或者属于别的账号。可以从左侧选择其他对话，或者开始新对话。',
+    missingHint: '它可能已被删除，或者属于别的账号。可以在导航里选择其他对话，或者开始新对话。',
   },
   chat: {
     conversation: '对话',
@@ -80,6 +80,7 @@ export const zh = {
     waiting: '正在等待模型……',
     thinking: '正在思考……',
     thought: '思考了 {time}',
+    thoughtBriefly: '思考了片刻',
     agent: '助手：{name}',
     model: '模型：{name}',
     scripted: '脚本演示模型',
