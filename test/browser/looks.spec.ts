@@ -137,6 +137,56 @@ test.each(['inspector', 'navigation'] as const)(
   },
 );
 
+test('on a phone every shortcut can be reached by scrolling down', async () => {
+  const page = await surf.open({ locale: 'en', width: 375, height: 600 });
+  const chat = new Chat(page, 'en');
+  await page.getByText(chat.say('start.hint')).waitFor();
+  await chat.button('chat.more').click();
+  await page.getByRole('menuitem', { name: chat.say('shortcut.title'), exact: true }).click();
+  const dialog = page.getByRole('dialog', { name: chat.say('shortcut.title'), exact: true });
+  await dialog.waitFor();
+  const sideways = await dialog.evaluate((element) =>
+    [...element.querySelectorAll('*')]
+      .filter(({ scrollWidth, clientWidth }) => clientWidth > 1 && scrollWidth > clientWidth)
+      .map(({ className }) => className),
+  );
+  expect(sideways).toEqual([]);
+  const last = dialog.getByText(chat.say('shortcut.settings'), { exact: true });
+  await last.scrollIntoViewIfNeeded();
+  await shoot(page, 'shortcuts-on-a-phone');
+});
+
+test.each(['zh', 'en'] as const)(
+  'in the settings of a phone in %s the open section and the way back are in sight',
+  async (locale) => {
+    const page = await surf.open({ locale, width: 375, height: 700, path: '/settings/models' });
+    const chat = new Chat(page, locale);
+    await page.getByRole('rowheader').filter({ hasText: 'scripted-test' }).waitFor();
+    for (const place of [
+      chat.button('settings.back'),
+      page.getByRole('link', { name: chat.say('settings.models'), exact: true }),
+      chat.button('model.testShort'),
+    ]) {
+      const box = await place.boundingBox();
+      expect(box?.x).toBeGreaterThanOrEqual(0);
+      expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThan(376);
+    }
+    await expectAccessible(page, 'settings on a phone');
+  },
+);
+
+test('a question that is edited stays in sight', async () => {
+  const page = await surf.open({ height: 500, path: `/c/${answered}` });
+  const chat = new Chat(page);
+  await chat.answered();
+  const question = chat.questions.first();
+  await question.hover();
+  await chat.button('chat.editMessage', question).click();
+  const field = page.getByRole('textbox', { name: chat.say('chat.editMessage'), exact: true });
+  await expect.poll(async () => (await field.boundingBox())?.y ?? 0).toBeGreaterThan(52);
+  expect(await field.evaluate((element) => element === document.activeElement)).toBe(true);
+});
+
 test('a question has no more room under it than messages have between them', async () => {
   const page = await surf.open({ path: `/c/${answered}` });
   const chat = new Chat(page);
