@@ -2,6 +2,7 @@ import { describeConfig } from '@moli/config';
 import { expect, test } from 'vitest';
 import type { z } from 'zod';
 import { ExecutorConfig } from '../../services/executor/src/config.ts';
+import { CourierConfig } from '../../services/executor/src/courier/config.ts';
 import { GatewayConfigSchema } from '../../services/gateway/src/config.ts';
 import { committedDoc, table } from './generated-doc.ts';
 
@@ -22,14 +23,14 @@ function section(title: string, schema: z.ZodObject): string {
   return `## ${title}\n\n${table(['variable', 'default', 'what it does'], rows)}`;
 }
 
-const text = `${[HEAD, section('Gateway', GatewayConfigSchema), section('Executor', ExecutorConfig)].join('\n\n')}\n`;
+const text = `${[HEAD, section('Gateway', GatewayConfigSchema), section('Executor', ExecutorConfig), section('Courier', CourierConfig)].join('\n\n')}\n`;
 
 test('docs/config.md is what the code reads', () => {
   expect(committedDoc('config.md', text)).toBe(text);
 });
 
 test('every variable is described, and a secret has no default', () => {
-  for (const schema of [GatewayConfigSchema, ExecutorConfig]) {
+  for (const schema of [GatewayConfigSchema, ExecutorConfig, CourierConfig]) {
     for (const one of describeConfig(schema)) {
       expect([one.variable, one.description.length > 10]).toEqual([one.variable, true]);
       if (one.secret) expect([one.variable, one.default]).toEqual([one.variable, undefined]);

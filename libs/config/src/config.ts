@@ -85,11 +85,16 @@ export function describeConfig(schema: z.ZodObject): ConfigRow[] {
       variable: variableOf(field),
       description: meta.description ?? '',
       required: !absent.success,
-      default: fallback === undefined ? undefined : Array.isArray(fallback) ? fallback.join(',') : String(fallback),
+      default: fallback === undefined ? undefined : asWritten(fallback),
       aliases: meta.aliases ?? [],
       secret: meta.secret ?? false,
     };
   });
+}
+
+function asWritten(value: unknown): string {
+  if (Array.isArray(value)) return value.join(',');
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
 /** Comma-separated words; blanks around them and empty ones are dropped. */

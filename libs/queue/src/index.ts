@@ -4,6 +4,7 @@ export { LINKS_QUEUE, type LinksClient, openLinksClient, openLinksWorker } from 
 export {
   type Admission,
   type Claim,
+  EXECUTOR_SILENT_MS,
   ExecutorReport,
   executorOf,
   type OpenRun,

@@ -21,6 +21,9 @@ const FINISHED_TTL_MS = 600_000;
 const OWNER_TTL_MS = 4 * 3_600_000;
 const CANCEL_TTL_MS = 3_600_000;
 
+/** An executor that said nothing for this long is dead: three missed reports. */
+export const EXECUTOR_SILENT_MS = 6_000;
+
 /** What an executor says about itself every 2 s. `seenAt` is written by Redis, on its own clock. */
 export const ExecutorReport = z.object({
   runner: z.string(),
@@ -28,6 +31,8 @@ export const ExecutorReport = z.object({
   slots: z.number(),
   idle: z.number(),
   ready: z.boolean(),
+  /** No sandbox is idle and one is being made. */
+  preparing: z.boolean().default(false),
   seenAt: z.number(),
 });
 export type ExecutorReport = z.infer<typeof ExecutorReport>;

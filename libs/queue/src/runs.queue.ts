@@ -45,7 +45,7 @@ export const RUNS_WORKER_OPTIONS = {
 
 export function openRunsWorker(
   connection: Redis,
-  process: (job: Job<RunJob, RunReceipt, 'run'>) => Promise<RunReceipt>,
+  process: (job: Job<RunJob, RunReceipt, 'run'>, token?: string) => Promise<RunReceipt>,
   { traces, concurrency }: QueueTelemetry & { concurrency: number },
 ): RunsWorker {
   return new Worker(RUNS_QUEUE, process, {

@@ -12,8 +12,8 @@ async function main(): Promise<void> {
     logger: ['error', 'warn', 'fatal'],
   });
   app.enableShutdownHooks();
-  // Health and metrics only: nobody outside this machine asks.
-  await app.listen(config.executorPort, '127.0.0.1');
+  // Health and metrics only.
+  await app.listen(config.executorPort, config.executorHost);
   log.info('executor listens', { port: config.executorPort });
 }
 

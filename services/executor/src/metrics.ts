@@ -30,6 +30,36 @@ export const metrics = {
     help: 'Sandboxes that this executor holds, idle or busy.',
     registers: [registry],
   }),
+  poolHeld: new Gauge({
+    name: 'moli_executor_couriers',
+    help: 'Couriers of sandbox Pods that this executor holds, by profile and state (idle, busy).',
+    labelNames: ['profile', 'state'] as const,
+    registers: [registry],
+  }),
+  poolStarting: new Gauge({
+    name: 'moli_executor_starting_sandboxes',
+    help: 'Sandbox Pods of the cluster that are not up yet, by profile.',
+    labelNames: ['profile'] as const,
+    registers: [registry],
+  }),
+  attachRefusals: new Counter({
+    name: 'moli_executor_attach_refusals_total',
+    help: 'Couriers that were refused, by reason.',
+    labelNames: ['reason'] as const,
+    registers: [registry],
+  }),
+  coldStarts: new Counter({
+    name: 'moli_executor_cold_starts_total',
+    help: 'Runs that found no idle sandbox and waited for one, by profile.',
+    labelNames: ['profile'] as const,
+    registers: [registry],
+  }),
+  apiWrites: new Counter({
+    name: 'moli_executor_api_writes_total',
+    help: 'Writing requests to the Kubernetes API, by call (review, delete, scale).',
+    labelNames: ['call'] as const,
+    registers: [registry],
+  }),
   outputBytes: new Counter({
     name: 'moli_executor_output_bytes_total',
     help: 'Bytes that programs wrote to standard output and error and that were relayed.',

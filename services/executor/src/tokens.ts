@@ -4,3 +4,5 @@ export const CONFIG = Symbol('config');
 export const REDIS = Symbol('redis');
 /** `Runner`: where sandboxes come from. */
 export const RUNNER = Symbol('runner');
+/** This process among executors: a new one with each start. */
+export const EXECUTOR_ID = Symbol('executor id');

@@ -29,6 +29,9 @@ export const CourierConfig = z.object({
   forbiddenTargets: wordList
     .prefault('')
     .meta({ description: 'What must be out of reach besides the node and its API server: host:port, commas between.' }),
+  outsideTargets: wordList
+    .prefault('169.254.169.254:80,1.1.1.1:443,8.8.8.8:53')
+    .meta({ description: 'What stands for the outside and must be out of reach too; port 53 is asked for a name.' }),
   objectsUrl: z.url().optional().meta({ description: 'Object store; a request without a link must be refused.' }),
   objectsCa: z.string().optional().meta({ description: 'File with the certificates (PEM) of the object store.' }),
   logLevel: z.enum(LOG_LEVELS).prefault('info').meta({ description: 'Least severe log lines that are written.' }),

@@ -4,7 +4,7 @@ import { createConnection, isIP } from 'node:net';
 import { ProbeOutcome, type ProbeResult } from '@moli/rpc';
 
 /** A target that let nothing through in this time is out of reach: inside a cluster an answer takes a millisecond or two. */
-const TIMEOUT_MS = 1_000;
+const TIMEOUT_MS = 700;
 
 export type ProbeKind = 'api-server' | 'metadata' | 'node' | 'dns' | 'neighbour' | 'forbidden';
 
@@ -14,23 +14,27 @@ export interface ProbeTarget {
   readonly port: number;
 }
 
+/** Tried with a query by UDP too: names can carry data out. */
+const DNS_PORT = 53;
 /** Ports of a node that would matter most: kubelet, SSH, web, API server. */
 const NODE_PORTS = [10_250, 22, 443, 6_443];
 /** Clouds give credentials away there. */
-const METADATA = { kind: 'metadata', host: '169.254.169.254', port: 80 } as const;
-/** Any public address will do: what answers there is not the point. Port 53 is tried by UDP too. */
-const OUTSIDE: readonly ProbeTarget[] = [
-  { kind: 'forbidden', host: '1.1.1.1', port: 443 },
-  { kind: 'dns', host: '8.8.8.8', port: 53 },
-];
+const METADATA_HOST = '169.254.169.254';
 
 /** Everything that a sandbox Pod must not reach. `apiServer` is what Kubernetes puts into the environment of every container. */
 export function forbiddenTargets(about: {
   apiServer?: string | undefined;
   nodeIp?: string | undefined;
+  outside: readonly string[];
   listed: readonly string[];
 }): ProbeTarget[] {
-  const targets: ProbeTarget[] = [METADATA, ...OUTSIDE];
+  const targets: ProbeTarget[] = about.outside.map((text) => {
+    const target = parseTarget(text, 'forbidden');
+    return {
+      ...target,
+      kind: target.host === METADATA_HOST ? 'metadata' : target.port === DNS_PORT ? 'dns' : 'forbidden',
+    };
+  });
   if (about.apiServer) targets.push(parseTarget(about.apiServer, 'api-server'));
   if (about.nodeIp) {
     for (const port of NODE_PORTS) targets.push({ kind: 'node', host: about.nodeIp, port });
@@ -53,7 +57,7 @@ export function probeIsolation(targets: readonly ProbeTarget[]): Promise<ProbeRe
 
 async function probe(target: ProbeTarget): Promise<ProbeResult> {
   const attempts = [connect(target)];
-  if (target.port === 53) attempts.push(resolve(target));
+  if (target.port === DNS_PORT) attempts.push(resolve(target));
   const seen = await Promise.all(attempts);
   const reached = seen.find((one) => one.reached);
   return {

@@ -60,8 +60,10 @@ class Courier {
 
   async #attach(): Promise<'again' | 'spent'> {
     const { executorAddress, executorCa, tokenFile, podName, podUid, profile, canaryPort } = this.#config;
-    const { strength, fault } = await sandboxState(this.#config.sandboxSocket, this.#stop.signal);
-    const probes = await this.#probe([]);
+    const [{ strength, fault }, probes] = await Promise.all([
+      sandboxState(this.#config.sandboxSocket, this.#stop.signal),
+      this.#probe([]),
+    ]);
     const credentials = channelCredentials({ ca: executorCa, token: tokenFile });
     const client = new CourierServiceClient(executorAddress, credentials, CLIENT_OPTIONS);
     const { sandboxSocket, outboxDir } = this.#config;
@@ -87,9 +89,10 @@ class Courier {
   }
 
   async #probe(neighbours: readonly string[]): Promise<ProbeResult[]> {
-    const { nodeIp, forbiddenTargets: listed, objectsUrl } = this.#config;
+    const { nodeIp, outsideTargets: outside, forbiddenTargets: listed, objectsUrl } = this.#config;
     const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = process.env;
-    const targets = forbiddenTargets({ apiServer: host && port ? `${host}:${port}` : undefined, nodeIp, listed });
+    const apiServer = host && port ? `${host}:${port}` : undefined;
+    const targets = forbiddenTargets({ apiServer, nodeIp, outside, listed });
     const others = neighbours.map((text) => parseTarget(text, 'neighbour'));
     const [walls, objects] = await Promise.all([
       probeIsolation([...targets, ...others]),

@@ -102,6 +102,8 @@ export interface RunnerStatus {
   readonly sandbox: string;
   readonly slots: number;
   readonly idle: number;
+  /** No sandbox is idle and one is being made, so that whoever asks now waits for it. */
+  readonly preparing: boolean;
 }
 
 /** Why a run has no report. The run's code may have run in part with `sandbox_lost`, and never began with the others. */
@@ -123,12 +125,34 @@ export class RunnerError extends Error {
 export interface Runner {
   /** `local` or `kubernetes`. */
   readonly name: string;
-  /** How many runs it can hold at once. */
+  /** How many runs it can hold now, those that are on included. May change; see `onChange`. */
   readonly slots: number;
+  /** Called whenever `slots` or the number of idle ones may have changed. */
+  onChange(listener: () => void): void;
   start(): Promise<void>;
   status(): RunnerStatus;
   /** An aborted signal ends the program within half a second, with verdict `cancelled`. */
   run(spec: RunSpec, sink: RunSink, signal: AbortSignal): Promise<RunReport>;
-  /** Ends every sandbox and returns when none is left. */
+  /** Takes no new sandbox; runs that are on go on. Idle sandboxes that others can use are left to them. */
+  drain(): void;
+  /** Ends every sandbox that is ours and returns when none is left. */
   close(): Promise<void>;
+}
+
+/** A sandbox that breaks before user code begins is replaced by another one this many times. */
+export const MAX_SANDBOXES_TRIED = 3;
+
+/** The sandbox was cut off by a cancel, or none was taken yet: there is no report, and none is needed. */
+export function cancelledBeforeStart(ms: number, sandbox: string): RunReport {
+  return {
+    verdict: 'cancelled',
+    exitCode: null,
+    signal: null,
+    error: null,
+    truncated: { stdout: false, stderr: false },
+    skipped: [],
+    usage: { wallMs: ms, cpuMs: 0, maxMemoryBytes: 0, outputBytes: 0 },
+    timings: { claimMs: 0, stageMs: 0, runMs: ms, collectMs: 0 },
+    sandbox,
+  };
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import {
   CANCEL_CHANNEL,
   type LinksClient,
@@ -10,24 +9,26 @@ import {
   type RunsWorker,
 } from '@moli/queue';
 import { log, STEPS, span } from '@moli/telemetry';
-import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { type Job, UnrecoverableError } from 'bullmq';
+import { type BeforeApplicationShutdown, Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { type Job, UnrecoverableError, WaitingError } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { ExecutorConfig } from '../config.ts';
 import { metrics } from '../metrics.ts';
 import type { Runner } from '../runner/runner.ts';
-import { CONFIG, REDIS, RUNNER } from '../tokens.ts';
+import { CONFIG, EXECUTOR_ID, REDIS, RUNNER } from '../tokens.ts';
 import { RunExecution } from './run.execution.ts';
 
 /** How often the executor says that it lives; the gateway gives it up after three missed ones. */
 const BEAT_MS = 2_000;
-/** Running jobs may end by themselves for this long after SIGTERM; the whole stop takes at most 5 s. */
-const FINISH_MS = 3_000;
+/** A change is told at once, but a storm of changes only this often. */
+const CHANGE_BEAT_MS = 200;
 
-/** Takes jobs of the `runs` queue, as many at once as there are sandboxes. */
+/**
+ * Takes jobs of the `runs` queue, as many at once as there are sandboxes. With none it takes no job, so that an executor that has one does.
+ */
 @Injectable()
-export class RunsProcessor implements OnModuleInit, OnApplicationShutdown {
-  readonly executorId = randomUUID();
+export class RunsProcessor implements OnModuleInit, BeforeApplicationShutdown {
+  readonly executorId: string;
   readonly #config: ExecutorConfig;
   readonly #redis: Redis;
   readonly #runner: Runner;
@@ -37,8 +38,16 @@ export class RunsProcessor implements OnModuleInit, OnApplicationShutdown {
   #worker!: RunsWorker;
   #cancels!: Redis;
   #beat: NodeJS.Timeout | null = null;
+  #changeBeat: NodeJS.Timeout | null = null;
+  #stopping = false;
 
-  constructor(@Inject(CONFIG) config: ExecutorConfig, @Inject(REDIS) redis: Redis, @Inject(RUNNER) runner: Runner) {
+  constructor(
+    @Inject(CONFIG) config: ExecutorConfig,
+    @Inject(REDIS) redis: Redis,
+    @Inject(RUNNER) runner: Runner,
+    @Inject(EXECUTOR_ID) executorId: string,
+  ) {
+    this.executorId = executorId;
     this.#config = config;
     this.#redis = redis;
     this.#runner = runner;
@@ -56,9 +65,9 @@ export class RunsProcessor implements OnModuleInit, OnApplicationShutdown {
     this.#cancels.on('error', () => {});
     this.#cancels.on('message', (_channel, runId: string) => this.#running.get(runId)?.stop('cancelled'));
     await this.#cancels.subscribe(CANCEL_CHANNEL);
-    this.#worker = openRunsWorker(this.#redis, (job) => this.#process(job), {
+    this.#worker = openRunsWorker(this.#redis, (job, token) => this.#process(job, token), {
       traces,
-      concurrency: this.#runner.slots,
+      concurrency: Math.max(1, this.#runner.slots),
     });
     this.#worker.on('error', (error) => log.warn('the runs queue answers with an error', { error }));
     this.#worker.on('lockRenewalFailed', (runIds) => {
@@ -67,22 +76,33 @@ export class RunsProcessor implements OnModuleInit, OnApplicationShutdown {
     await this.#runner.start();
     await this.#report();
     this.#beat = setInterval(() => void this.#report(), BEAT_MS);
-    void this.#worker.run().catch((error: unknown) => log.error('the runs worker ended', { error }));
+    this.#runner.onChange(() => this.#changed());
+    if (this.#runner.slots === 0) await this.#worker.pause(true);
+    else void this.#worker.run().catch((error: unknown) => log.error('the runs worker ended', { error }));
   }
 
-  async onApplicationShutdown(): Promise<void> {
+  /** Before health and metrics go: a stop that waits for long runs can be watched. */
+  async beforeApplicationShutdown(): Promise<void> {
+    this.#stopping = true;
+    this.#runner.drain();
     const late = setTimeout(() => {
       for (const run of this.#running.values()) run.stop('executor_stopping');
-    }, FINISH_MS);
+    }, this.#config.shutdownSeconds * 1_000);
     await this.#worker.close().catch(() => {});
     clearTimeout(late);
     if (this.#beat) clearInterval(this.#beat);
+    if (this.#changeBeat) clearTimeout(this.#changeBeat);
     await this.#runLog.leave(this.executorId).catch(() => {});
     await Promise.allSettled([this.#links.close(), this.#runner.close()]);
     this.#cancels.disconnect();
   }
 
-  async #process(job: Job<RunJob, RunReceipt, 'run'>): Promise<RunReceipt> {
+  async #process(job: Job<RunJob, RunReceipt, 'run'>, token: string | undefined): Promise<RunReceipt> {
+    // The last sandbox went between the worker's look and the job's arrival: somebody else may have one.
+    if (this.#running.size >= this.#runner.slots) {
+      await job.moveToWait(token);
+      throw new WaitingError();
+    }
     const parsed = RunJob.safeParse(job.data);
     if (!parsed.success) throw new UnrecoverableError('malformed job');
     const { runId } = parsed.data;
@@ -101,17 +121,35 @@ export class RunsProcessor implements OnModuleInit, OnApplicationShutdown {
         return { verdict: outcome.verdict };
       } finally {
         this.#running.delete(runId);
+        this.#follow();
       }
     });
   }
 
+  #changed(): void {
+    this.#follow();
+    this.#changeBeat ??= setTimeout(() => {
+      this.#changeBeat = null;
+      void this.#report();
+    }, CHANGE_BEAT_MS);
+  }
+
+  /** As many jobs as there are sandboxes; BullMQ's concurrency cannot be 0, so the worker pauses instead. */
+  #follow(): void {
+    if (this.#stopping) return;
+    const { slots } = this.#runner;
+    if (slots > 0) this.#worker.concurrency = slots;
+    if (slots > 0 && this.#worker.isPaused()) void this.#worker.resume();
+    if (slots === 0 && !this.#worker.isPaused()) void this.#worker.pause(true);
+  }
+
   async #report(): Promise<void> {
-    const { ready, sandbox, slots } = this.#runner.status();
+    const { ready, sandbox, slots, preparing } = this.#runner.status();
     const idle = ready ? Math.max(0, slots - this.#running.size) : 0;
     metrics.poolIdle.set(idle);
     metrics.poolSlots.set(slots);
     try {
-      await this.#runLog.beat(this.executorId, { runner: this.#runner.name, sandbox, slots, idle, ready });
+      await this.#runLog.beat(this.executorId, { runner: this.#runner.name, sandbox, slots, idle, ready, preparing });
     } catch (error) {
       log.warn('the executor could not report itself', { error });
     }

@@ -50,6 +50,7 @@ export class BoxProcess {
   #stopping = false;
   #timer: NodeJS.Timeout | null = null;
   #waiting = new Set<() => void>();
+  #onChange: () => void = () => {};
 
   constructor(options: BoxOptions) {
     this.#options = options;
@@ -63,6 +64,11 @@ export class BoxProcess {
   /** Why it is not ready: the last line it wrote, for an operator. */
   get reason(): string {
     return this.#reason;
+  }
+
+  /** Called when it became ready or is not any more. */
+  onChange(listener: () => void): void {
+    this.#onChange = listener;
   }
 
   start(): void {
@@ -122,6 +128,7 @@ export class BoxProcess {
     this.#ready = ready.data;
     log.info('sandbox ready', { strength: ready.data.strength, slots: this.#options.slots });
     for (const wake of this.#waiting) wake();
+    this.#onChange();
   }
 
   /** Its log lines are JSON; anything else is a traceback of its own. Never output of a run. */
@@ -142,6 +149,7 @@ export class BoxProcess {
     if (!this.#ready && this.#reason !== 'starting') this.#reason = `${this.#reason} (${how})`.slice(0, 600);
     else this.#reason = how;
     this.#ready = null;
+    this.#onChange();
     if (Date.now() - startedAt > HEALTHY_MS) this.#failures = 0;
     const wait = BACK_OFF_MS[Math.min(this.#failures++, BACK_OFF_MS.length - 1)]!;
     log.warn('sandbox box ended, starting it again', { how, waitMs: wait });

@@ -1,12 +1,18 @@
 import { log } from '@moli/telemetry';
-import { type Runner, RunnerError, type RunnerStatus, type RunReport, type RunSink, type RunSpec } from '../runner.ts';
+import {
+  cancelledBeforeStart,
+  MAX_SANDBOXES_TRIED,
+  type Runner,
+  RunnerError,
+  type RunnerStatus,
+  type RunReport,
+  type RunSink,
+  type RunSpec,
+} from '../runner.ts';
 import { LinkClient } from '../slot/link.client.ts';
 import { Outbox } from '../slot/outbox.ts';
 import { runInSlot } from '../slot/slot.connection.ts';
 import { type BoxOptions, BoxProcess } from './box.process.ts';
-
-/** A slot that broke before user code began is replaced by another one this many times. */
-const MAX_SLOTS_TRIED = 3;
 
 export interface LocalRunnerOptions extends BoxOptions {
   /** Folder for what runs make, on its way to the object store; emptied at the start. The box must not see it. */
@@ -41,6 +47,7 @@ export class LocalRunner implements Runner {
       sandbox: ready?.strength ?? 'none',
       slots: this.slots,
       idle: ready ? Math.max(0, this.slots - this.#running) : 0,
+      preparing: ready === null,
     };
   }
 
@@ -52,6 +59,13 @@ export class LocalRunner implements Runner {
       this.#running--;
     }
   }
+
+  onChange(listener: () => void): void {
+    this.#box.onChange(listener);
+  }
+
+  /** Slots of this machine are of no use to others. */
+  drain(): void {}
 
   async close(): Promise<void> {
     await this.#box.stop();
@@ -73,25 +87,10 @@ export class LocalRunner implements Runner {
       } catch (error) {
         if (!(error instanceof RunnerError)) throw error;
         if (signal.aborted) return cancelledBeforeStart(performance.now() - since, this.status().sandbox);
-        if (error.fault !== 'sandbox_unavailable' || tried === MAX_SLOTS_TRIED) throw error;
+        if (error.fault !== 'sandbox_unavailable' || tried === MAX_SANDBOXES_TRIED) throw error;
         log.warn('a slot broke before the run began, taking another one', { run: spec.runId, error });
         await new Promise((resolve) => setTimeout(resolve, 50 * tried));
       }
     }
   }
-}
-
-/** The sandbox was cut off by the cancel, or none was taken yet: there is no report, and none is needed. */
-function cancelledBeforeStart(ms: number, sandbox: string): RunReport {
-  return {
-    verdict: 'cancelled',
-    exitCode: null,
-    signal: null,
-    error: null,
-    truncated: { stdout: false, stderr: false },
-    skipped: [],
-    usage: { wallMs: ms, cpuMs: 0, maxMemoryBytes: 0, outputBytes: 0 },
-    timings: { claimMs: 0, stageMs: 0, runMs: ms, collectMs: 0 },
-    sandbox,
-  };
 }

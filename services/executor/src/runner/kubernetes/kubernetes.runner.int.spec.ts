@@ -1,0 +1,156 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { serverCredentials } from '@moli/rpc';
+import { freePort, SANDBOX_DIR, sandboxPython, startRedis, type TestRedis, testFolder, until } from '@moli/testing';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { RecordingSink, runnerContract, specOf } from '../runner.contract.ts';
+import { CourierLedger } from './courier.ledger.ts';
+import { CourierPool } from './courier.pool.ts';
+import { CourierProcesses, type CourierProcessesOptions } from './courier.processes.fixture.ts';
+import { KubernetesRunner } from './kubernetes.runner.ts';
+
+let server: TestRedis;
+let redis: Redis;
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.url, { maxRetriesPerRequest: null });
+});
+afterAll(async () => {
+  redis?.disconnect();
+  await server?.stop();
+});
+
+async function makeRunner(
+  more: Partial<CourierProcessesOptions> & { minStrength?: string } = {},
+): Promise<{ runner: KubernetesRunner; pods: CourierProcesses }> {
+  const { minStrength = 'userns+landlock+seccomp', ...options } = more;
+  const pods = new CourierProcesses({
+    folder: testFolder('pods'),
+    sandboxDir: SANDBOX_DIR,
+    python: await sandboxPython(),
+    count: 2,
+    ...options,
+  });
+  const credentials = serverCredentials(pods.certificate());
+  const port = await freePort();
+  await pods.prepare(`localhost:${port}`);
+  const ledger = new CourierLedger(redis, `executor-${port}`);
+  const pool = new CourierPool();
+  const runner = new KubernetesRunner({
+    host: '127.0.0.1',
+    port,
+    credentials,
+    minStrength,
+    ledger,
+    pool,
+    pods: (onGone) => Object.assign(pods, { onGone }),
+  });
+  return { runner, pods };
+}
+
+runnerContract('kubernetes', async () => (await makeRunner()).runner);
+
+const never = new AbortController().signal;
+
+describe('kubernetes runner', () => {
+  let runner: KubernetesRunner;
+  let pods: CourierProcesses;
+  beforeAll(async () => {
+    ({ runner, pods } = await makeRunner({ count: 1 }));
+    await runner.start();
+    await until(() => runner.status().idle === 1, { what: 'a courier is idle', timeoutMs: 60_000 });
+  });
+  afterAll(async () => {
+    await runner?.close();
+  });
+
+  it('uses each Pod once', async () => {
+    const before = pods.removed;
+    expect((await runner.run(specOf('print(1)'), new RecordingSink(), never)).verdict).toBe('ok');
+    expect((await runner.run(specOf('print(2)'), new RecordingSink(), never)).verdict).toBe('ok');
+    await until(() => pods.removed === before + 2, { what: 'both Pods are removed', timeoutMs: 5_000 });
+  });
+
+  it('says that a sandbox was lost when its Pod dies under a run, and takes another one', async () => {
+    const sink = new RecordingSink();
+    const begun = new Promise<void>((resolve) => {
+      sink.onOutput = () => resolve();
+    });
+    const running = runner.run(specOf("print('on')\nimport time\ntime.sleep(60)"), sink, never);
+    const failed = expect(running).rejects.toMatchObject({ name: 'RunnerError', fault: 'sandbox_lost' });
+    await begun;
+    for (const process of pods.processes) process.kill('SIGKILL');
+    await failed;
+    expect((await runner.run(specOf('print(2)'), new RecordingSink(), never)).verdict).toBe('ok');
+  });
+
+  it('goes on with another Pod when one dies while it waits', async () => {
+    await until(() => runner.status().idle === 1, { what: 'a courier is idle', timeoutMs: 20_000 });
+    const [process] = pods.processes;
+    process?.kill('SIGKILL');
+    await until(() => runner.status().idle === 0, { what: 'its death is seen', timeoutMs: 5_000 });
+    const running = runner.run(specOf('print(3)'), new RecordingSink(), never);
+    pods.start();
+    expect((await running).verdict).toBe('ok');
+  });
+
+  it('keeps what it says to itself: no link, no token in a line of its log', async () => {
+    expect(pods.log).toContain('attached to an executor');
+    expect(pods.log).not.toMatch(/https?:\/\//);
+  });
+
+  it('tells idle couriers to go when it drains', async () => {
+    await until(() => runner.status().idle > 0, { what: 'a courier is idle', timeoutMs: 20_000 });
+    runner.drain();
+    await until(() => runner.slots === 0, { what: 'nobody is held', timeoutMs: 5_000 });
+    await until(() => pods.log.includes('draining'), { what: 'they are sent to others', timeoutMs: 20_000 });
+    // They live and look for another executor.
+    expect(pods.processes.some(({ exitCode, signalCode }) => exitCode === null && signalCode === null)).toBe(true);
+  });
+});
+
+describe('a Pod that must not be used', () => {
+  it('is refused with its reason when its sandbox is weaker than it has to be', async () => {
+    const { runner } = await makeRunner({ count: 1, minStrength: 'userns+landlock+seccomp+moat' });
+    await runner.start();
+    await until(() => runner.status().reason?.includes('sandbox_weak'), { what: 'the refusal', timeoutMs: 30_000 });
+    expect(runner.status()).toMatchObject({ idle: 0, slots: 0 });
+    expect(runner.status().reason).toContain('moat');
+    await runner.close();
+  });
+
+  it('stops everything when it reached what is forbidden, and all is well once it is replaced', async () => {
+    // Something that must be out of reach and is not.
+    await using forbidden = await listening();
+    const env = { MOLI_FORBIDDEN_TARGETS: `127.0.0.1:${forbidden.port}` };
+    const { runner, pods } = await makeRunner({ count: 1, env });
+    const replace = pods.removeLimited.bind(pods);
+    pods.removeLimited = () => false;
+    await runner.start();
+    await until(() => runner.status().reason?.includes('isolation'), { what: 'the breach', timeoutMs: 30_000 });
+    expect(runner.status()).toMatchObject({ ready: false, slots: 0, idle: 0 });
+    expect(runner.status().reason).toContain(`127.0.0.1:${forbidden.port}`);
+    const spec = { ...specOf('print(1)'), startBefore: Date.now() + 500 };
+    await expect(runner.run(spec, new RecordingSink(), never)).rejects.toMatchObject({
+      fault: 'sandbox_unavailable',
+      message: expect.stringContaining('isolation is broken'),
+    });
+    await forbidden[Symbol.asyncDispose]();
+    pods.removeLimited = replace;
+    await until(() => runner.status().ready && runner.status().idle === 1, { what: 'all is well', timeoutMs: 30_000 });
+    expect((await runner.run(specOf('print(2)'), new RecordingSink(), never)).verdict).toBe('ok');
+    await runner.close();
+  });
+});
+
+async function listening(): Promise<AsyncDisposable & { port: number }> {
+  const listener = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  return {
+    port: (listener.address() as AddressInfo).port,
+    async [Symbol.asyncDispose]() {
+      if (listener.listening) await new Promise((resolve) => listener.close(resolve));
+    },
+  };
+}
