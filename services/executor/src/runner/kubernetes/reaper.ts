@@ -45,8 +45,7 @@ export function reapingOf({ pod, use, ours, aloneSince }: PodFacts, identity: Sa
   return null;
 }
 
-/** Everything in it runs: from now on it could attach. */
+/** Its sandbox is there and its courier runs: from now on it could attach. */
 export function isUp({ status }: V1Pod): boolean {
-  const containers = status?.containerStatuses ?? [];
-  return status?.phase === 'Running' && containers.length > 0 && containers.every(({ state }) => state?.running);
+  return status?.conditions?.some(({ type, status: state }) => type === 'Ready' && state === 'True') ?? false;
 }
