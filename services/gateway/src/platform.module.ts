@@ -40,7 +40,7 @@ function pools(config: GatewayConfig) {
       useFactory: () =>
         makePool({ url: config.databaseAuthUrl, name: 'moli-gateway-auth', max: half, searchPath: 'auth,public' }),
     },
-    { provide: TenantDb, inject: [APP_POOL], useFactory: (pool: pg.Pool) => new TenantDb(kyselyOf(pool)) },
+    { provide: TenantDb, inject: [APP_POOL], useFactory: (pool: pg.Pool) => new TenantDb(pool) },
     { provide: LOG_DB, inject: [LOG_POOL], useFactory: kyselyOf },
     { provide: AUTH_DB, inject: [AUTH_POOL], useFactory: kyselyOf },
   ];

@@ -1,6 +1,7 @@
 import { log } from '@moli/telemetry';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
+import { GatheringSocket } from './gathering-socket.ts';
 import type { Database } from './schema.ts';
 
 interface PoolOptions {
@@ -26,6 +27,9 @@ export function makePool({ url, name, max, searchPath = 'public' }: PoolOptions)
     statement_timeout: 30_000,
     idle_in_transaction_session_timeout: 60_000,
     keepAlive: true,
+    // Statements of one transaction go out behind each other; see TenantTx.
+    pipeline: true,
+    stream: () => new GatheringSocket(),
     options: `-c search_path=${searchPath}`,
   });
   // The pool listens to idle connections only: one that breaks between two statements of a transaction would end the process. Its next statement fails.

@@ -103,7 +103,7 @@ function startProcess(appUrl: string, logUrl: string, redisUrl: string): LogProc
   const logPool = makePool({ url: logUrl, name: 'test-log', max: 2 });
   const redis = new Redis(redisUrl);
   redis.on('error', () => {});
-  const db = new TenantDb(kyselyOf(appPool));
+  const db = new TenantDb(appPool);
   const logDb = kyselyOf(logPool);
   const log = new SessionLog(logDb, redis, db, new Metrics());
   const feed = new EventFeed(redis);
