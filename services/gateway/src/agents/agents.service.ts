@@ -30,6 +30,10 @@ export class AgentsService {
     return agent;
   }
 
+  find(tx: TenantTx, id: string): Promise<Agent | null> {
+    return this.store.get(tx, id);
+  }
+
   /** The agent of a session that names none: the tenant's oldest. Makes one where there is none. */
   async defaultAgent(tx: TenantTx): Promise<Agent> {
     return (await this.store.first(tx)) ?? this.store.insertDefault(tx);

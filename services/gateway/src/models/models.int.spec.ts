@@ -141,23 +141,31 @@ test('a stored key is never sent to another server', async () => {
 test('a turn gets the model of its agent, else the default, with its key', async () => {
   const model = await server({ script: [{ reply: { steps: [{ text: '你好' }] } }], apiKey: KEY });
   const fresh = await gateway.newTenant('Pick');
-  const service = gateway.app.get(ModelsService);
-  await expect(service.pick(fresh.id)).rejects.toMatchObject({ code: 'no_model' });
+  const pick = (tenantId: string, agentId: string) =>
+    gateway.app.get(TenantDb).read(tenantId, (tx) => gateway.app.get(ModelsService).pick(tx, agentId));
+  const agents = async (key: string) => (await gateway.ask('/v1/agents', { key })).json.items[0].id as string;
+  const agentId = await agents(fresh.keys.admin);
+  await expect(pick(fresh.id, agentId)).rejects.toMatchObject({ code: 'no_model' });
   const made = await as(fresh.keys.admin).post({
     name: 'Named',
     baseUrl: model.url,
     model: 'scripted-demo',
     apiKey: KEY,
   });
-  const choice = await service.pick(fresh.id, { routing: { modelConfigId: null } });
+  const choice = await pick(fresh.id, agentId);
   expect(choice).toMatchObject({ configId: made.json.id, name: 'Named', model: 'scripted-demo' });
   expect((await choice.provider.chat([{ role: 'user', content: 'hi' }], [])).text).toBe('你好');
-  expect(await service.pick(fresh.id, { routing: { modelConfigId: made.json.id } })).toMatchObject({
-    configId: made.json.id,
+  const second = await as(fresh.keys.admin).post({ name: 'Second', baseUrl: model.url, model: 'scripted-demo' });
+  const agent = { key: fresh.keys.admin, method: 'PATCH' };
+  await gateway.ask(`/v1/agents/${agentId}`, {
+    ...agent,
+    body: { routing: { mode: 'fixed', modelConfigId: second.json.id } },
   });
-  await expect(service.pick(other.id, { routing: { modelConfigId: made.json.id } })).rejects.toMatchObject({
-    code: 'no_model',
-  });
+  expect(await pick(fresh.id, agentId)).toMatchObject({ configId: second.json.id });
+  // A model that is gone: the default again.
+  await gateway.ask(`${ROUTE}/${second.json.id}`, { key: fresh.keys.admin, method: 'DELETE' });
+  expect(await pick(fresh.id, agentId)).toMatchObject({ configId: made.json.id });
+  await expect(pick(other.id, agentId)).rejects.toMatchObject({ code: 'no_model' });
   const scrape = await gateway.ask('/metrics');
   expect(scrape.text).toMatch(/moli_model_tokens_total\{kind="prompt"\} \d+/);
   expect(scrape.text).toMatch(/moli_model_requests_total\{outcome="ok"\} [1-9]/);

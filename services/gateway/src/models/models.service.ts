@@ -69,19 +69,9 @@ export class ModelsService implements OnModuleDestroy {
     await this.#agent.destroy();
   }
 
-  /**
-   * The model for an agent: the one it names, else the tenant's default. Errors: `no_model`, `unavailable` (key does not open).
-   */
-  async pick(
-    who: { readonly tenantId: string } | string,
-    agent?: { readonly routing: { readonly modelConfigId: string | null } },
-  ): Promise<ModelChoice> {
-    const tenantId = typeof who === 'string' ? who : who.tenantId;
-    const wanted = agent?.routing.modelConfigId ?? null;
-    const row = await this.db.as(tenantId, async (tx) => {
-      const named = wanted === null ? null : await this.store.get(tx, wanted);
-      return named ?? (await this.store.default(tx));
-    });
+  /** The model for an agent: the one it names, else the tenant's default. Errors: `no_model`, `unavailable` (key does not open). */
+  async pick(tx: TenantTx, agentId: string): Promise<ModelChoice> {
+    const row = await this.store.ofAgent(tx, agentId);
     if (!row) throw noModel();
     return {
       configId: row.id,

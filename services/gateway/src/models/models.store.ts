@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { Database } from '../database/schema.ts';
 import type { TenantTx } from '../database/tenant-db.ts';
 
@@ -26,6 +26,20 @@ export class ModelsStore {
 
   async default(tx: TenantTx): Promise<ModelRow | null> {
     return (await tx.selectFrom('model_configs').selectAll().where('is_default', '=', true).executeTakeFirst()) ?? null;
+  }
+
+  /** The model that an agent names, else the default. */
+  async ofAgent(tx: TenantTx, agentId: string): Promise<ModelRow | null> {
+    const named = sql<boolean>`model_configs.id = agents.routing->>'modelConfigId'`;
+    const row = await tx
+      .selectFrom('agents')
+      .innerJoin('model_configs', (join) => join.on((on) => on.or([named, on('model_configs.is_default', '=', true)])))
+      .selectAll('model_configs')
+      .where('agents.id', '=', agentId)
+      .orderBy(sql`(${named}) is true`, 'desc')
+      .limit(1)
+      .executeTakeFirst();
+    return row ?? null;
   }
 
   async insert(

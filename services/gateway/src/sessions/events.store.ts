@@ -99,28 +99,19 @@ export async function readEventsOf(
   return rows.map(rowToEvent);
 }
 
-/** Inserts events whose numbers were reserved under the session's row lock; the first gets `firstSeq`. Answers them for publishing. */
-export async function insertReserved(
-  tx: TenantTx,
-  sessionId: string,
-  firstSeq: number,
-  events: readonly PendingEvent[],
-): Promise<SessionEvent[]> {
-  await tx
-    .insertInto('events')
-    .values(
-      events.map((event, i) => ({
-        session_id: sessionId,
-        seq: firstSeq + i,
-        type: event.type,
-        turn_id: event.turnId ?? null,
-        message_id: event.messageId ?? null,
-        at: event.at,
-        data: JSON.stringify(event.data),
-      })),
-    )
-    .execute();
-  return events.map((event, i) => toEvent(sessionId, firstSeq + i, event));
+/** The statement that inserts events whose numbers were reserved under the session's row lock; the first gets `firstSeq`. */
+export function insertReserved(tx: TenantTx, sessionId: string, firstSeq: number, events: readonly PendingEvent[]) {
+  return tx.insertInto('events').values(
+    events.map((event, i) => ({
+      session_id: sessionId,
+      seq: firstSeq + i,
+      type: event.type,
+      turn_id: event.turnId ?? null,
+      message_id: event.messageId ?? null,
+      at: event.at,
+      data: JSON.stringify(event.data),
+    })),
+  );
 }
 
 /** Numbers of the events that a holder's writer stored after `after`; empty when the fence is not its own any more. */

@@ -24,6 +24,11 @@ export function toEvent(sessionId: string, seq: number, event: PendingEvent): Se
   } as SessionEvent;
 }
 
+/** Events as they stand in the log from `firstSeq` on. */
+export function toEvents(sessionId: string, firstSeq: number, events: readonly PendingEvent[]): SessionEvent[] {
+  return events.map((event, i) => toEvent(sessionId, firstSeq + i, event));
+}
+
 export function toLine(event: SessionEvent): EventLine {
   return { seq: event.seq, type: event.type, json: JSON.stringify(event) };
 }

@@ -76,16 +76,20 @@ interface Page {
   readonly more: boolean;
 }
 
-/** The next page from Postgres; a session that is gone ends with an event that exists only here. */
+/**
+ * The next page from Postgres; a session that is gone ends with an event that exists only here. Most looks find nothing new, so the page is asked for only
+ * when there is one.
+ */
 async function lookUp(db: TenantDb, tenantId: string, sessionId: string, last: number): Promise<Page> {
-  return db.as(tenantId, async (tx) => {
-    const session = await tx.selectFrom('sessions').select('next_seq').where('id', '=', sessionId).executeTakeFirst();
-    if (!session) return { lines: [deletedLine(sessionId, last + 1)], more: false };
-    const newest = Number(session.next_seq) - 1;
-    if (newest <= last) return { lines: [], more: false };
-    const lines = (await readPage(tx, sessionId, last, PAGE_EVENTS)).map(toLine);
-    return { lines, more: (lines.at(-1)?.seq ?? newest) < newest };
-  });
+  const session = await db.read(tenantId, (tx) =>
+    tx.selectFrom('sessions').select('next_seq').where('id', '=', sessionId).executeTakeFirst(),
+  );
+  if (!session) return { lines: [deletedLine(sessionId, last + 1)], more: false };
+  const newest = Number(session.next_seq) - 1;
+  if (newest <= last) return { lines: [], more: false };
+  const page = await db.read(tenantId, (tx) => readPage(tx, sessionId, last, PAGE_EVENTS));
+  const lines = page.map(toLine);
+  return { lines, more: (lines.at(-1)?.seq ?? newest) < newest };
 }
 
 function deletedLine(sessionId: string, seq: number): EventLine {

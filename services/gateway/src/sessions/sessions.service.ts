@@ -7,7 +7,7 @@ import type { SessionEvent } from './event.schema.ts';
 import { EventFeed } from './event-feed.ts';
 import { insertReserved, readEvents, readPage } from './events.store.ts';
 import { foldMessages } from './messages.fold.ts';
-import type { EventLine } from './session-events.ts';
+import { type EventLine, toEvents } from './session-events.ts';
 import { SessionLog } from './session-log.ts';
 import { readSession } from './session-reader.ts';
 import { messageNotFound, sessionNotFound, turnRunning } from './sessions.errors.ts';
@@ -63,7 +63,7 @@ export class SessionsService {
   ): Promise<{ items: Session[]; nextCursor: string | null }> {
     const before = placeOf(cursor);
     const text = q ? storableText(q) : undefined;
-    const rows = await this.db.as(caller.tenantId, (tx) =>
+    const rows = await this.db.read(caller.tenantId, (tx) =>
       this.store.list(tx, caller, { text, before, limit: limit + 1 }),
     );
     const page = rows.slice(0, limit);
@@ -92,7 +92,7 @@ export class SessionsService {
 
   /** Errors: `not_found`. */
   async row(caller: Caller, id: string): Promise<SessionRow> {
-    const row = await this.db.as(caller.tenantId, (tx) => this.store.get(tx, caller, id));
+    const row = await this.db.read(caller.tenantId, (tx) => this.store.get(tx, caller, id));
     if (!row) throw sessionNotFound();
     return row;
   }
@@ -105,15 +105,13 @@ export class SessionsService {
       if (agentId) await this.store.setAgent(tx, id, await findAgent(tx, agentId));
       if (title === undefined) return [];
       const clean = storableText(title);
-      await this.store.reserve(tx, session, 1, clean);
-      const event = {
-        type: 'session.updated',
-        turnId: undefined,
-        messageId: undefined,
-        at: new Date(),
-        data: { title: clean },
-      } as const;
-      return insertReserved(tx, id, session.nextSeq, [event]);
+      const data = { title: clean };
+      const event = { type: 'session.updated', turnId: undefined, messageId: undefined, at: new Date(), data } as const;
+      await tx.finish([
+        this.store.reserve(tx, session, 1, { title: clean }),
+        insertReserved(tx, id, session.nextSeq, [event]),
+      ]);
+      return toEvents(id, session.nextSeq, [event]);
     });
     this.log.publish(events);
     return this.get(caller, id);
@@ -128,10 +126,10 @@ export class SessionsService {
       if (!message) throw messageNotFound();
       if (message.status === 'streaming') throw turnRunning();
       const data = { messageId, text: storableText(text) };
-      await this.store.reserve(tx, session, 1);
       const event = { type: 'message.edited', turnId: message.turnId, messageId, at: new Date(), data } as const;
+      await tx.finish([this.store.reserve(tx, session, 1), insertReserved(tx, id, session.nextSeq, [event])]);
       return {
-        events: await insertReserved(tx, id, session.nextSeq, [event]),
+        events: toEvents(id, session.nextSeq, [event]),
         message: { ...message, text: data.text, edited: true },
       };
     });

@@ -31,6 +31,9 @@ const visible = (caller: Caller) => (where: ExpressionBuilder<Database, 'session
 
 const likePattern = (text: string): string => `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`;
 
+/** The fence of the next holder of a session. */
+export const fenceAfter = ({ fence }: LockedSession): string => String(BigInt(fence) + 1n);
+
 /** The `sessions` table. */
 @Injectable()
 export class SessionsStore {
@@ -99,25 +102,34 @@ export class SessionsStore {
     return { id, title, agentId: agent_id, nextSeq: Number(next_seq), fence, owner };
   }
 
-  /** Counts `count` numbers of the log as used by this transaction; `title` is set with it when given. */
-  async reserve(tx: TenantTx, { id, nextSeq }: LockedSession, count: number, title?: string): Promise<void> {
-    await tx
+  /** Counts `count` numbers of the log as used by this transaction; `title` is set with it when given, `holder` when it takes the session. */
+  reserve(
+    tx: TenantTx,
+    session: LockedSession,
+    count: number,
+    { title, holder }: { title?: string; holder?: string } = {},
+  ) {
+    return tx
       .updateTable('sessions')
-      .set({ next_seq: String(nextSeq + count), updated_at: new Date(), ...(title === undefined ? {} : { title }) })
-      .where('id', '=', id)
-      .execute();
+      .set({
+        next_seq: String(session.nextSeq + count),
+        updated_at: new Date(),
+        ...(title === undefined ? {} : { title }),
+        ...(holder === undefined ? {} : { owner: holder, fence: fenceAfter(session) }),
+      })
+      .where('id', '=', session.id);
   }
 
   /** Gives a locked session to a gateway. Whoever held it before can write no more. Answers the new fence. */
-  async take(tx: TenantTx, { id, fence }: LockedSession, gatewayId: string): Promise<string> {
-    const next = String(BigInt(fence) + 1n);
-    await tx.updateTable('sessions').set({ owner: gatewayId, fence: next }).where('id', '=', id).execute();
-    return next;
+  async take(tx: TenantTx, session: LockedSession, gatewayId: string): Promise<string> {
+    const fence = fenceAfter(session);
+    await tx.updateTable('sessions').set({ owner: gatewayId, fence }).where('id', '=', session.id).execute();
+    return fence;
   }
 
   /** Nobody holds a locked session any more. */
-  async release(tx: TenantTx, { id }: LockedSession): Promise<void> {
-    await tx.updateTable('sessions').set({ owner: null }).where('id', '=', id).execute();
+  release(tx: TenantTx, { id }: LockedSession) {
+    return tx.updateTable('sessions').set({ owner: null }).where('id', '=', id);
   }
 
   async delete(tx: TenantTx, id: string): Promise<void> {

@@ -13,22 +13,14 @@ export interface NewInput {
 @Injectable()
 export class InputsStore {
   /** Called under the session's row lock: the order of ids is the order of the log. `started`: its turn begins at once. */
-  async insert(
-    tx: TenantTx,
-    sessionId: string,
-    { input, answer, clientMessageId }: NewInput,
-    started: boolean,
-  ): Promise<void> {
-    await tx
-      .insertInto('pending_inputs')
-      .values({
-        session_id: sessionId,
-        client_message_id: clientMessageId ?? null,
-        answer: JSON.stringify(answer),
-        input: JSON.stringify(input),
-        started_at: started ? new Date() : null,
-      })
-      .execute();
+  insert(tx: TenantTx, sessionId: string, { input, answer, clientMessageId }: NewInput, started: boolean) {
+    return tx.insertInto('pending_inputs').values({
+      session_id: sessionId,
+      client_message_id: clientMessageId ?? null,
+      answer: JSON.stringify(answer),
+      input: JSON.stringify(input),
+      started_at: started ? new Date() : null,
+    });
   }
 
   /** What was answered to the same message before. */
@@ -45,8 +37,8 @@ export class InputsStore {
     return { messageId, turnId, seq };
   }
 
-  /** Takes the oldest input whose turn has not started. Called under the session's row lock. */
-  async takeNext(tx: TenantTx, sessionId: string): Promise<TurnInput | undefined> {
+  /** The oldest input whose turn has not started. Read under the session's row lock. */
+  async next(tx: TenantTx, sessionId: string): Promise<{ id: string; input: TurnInput } | undefined> {
     const row = await tx
       .selectFrom('pending_inputs')
       .select(['id', 'input'])
@@ -55,14 +47,16 @@ export class InputsStore {
       .orderBy('id')
       .limit(1)
       .executeTakeFirst();
-    if (!row) return undefined;
-    await tx
+    return row && { id: row.id, input: TurnInput.parse(row.input) };
+  }
+
+  /** The turn of an input begins. */
+  start(tx: TenantTx, sessionId: string, id: string) {
+    return tx
       .updateTable('pending_inputs')
       .set({ started_at: new Date() })
       .where('session_id', '=', sessionId)
-      .where('id', '=', row.id)
-      .execute();
-    return TurnInput.parse(row.input);
+      .where('id', '=', id);
   }
 
   /** The newest input, started or not. */

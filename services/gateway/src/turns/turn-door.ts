@@ -1,11 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { TenantTx } from '../database/tenant-db.ts';
 import type { SessionEvent } from '../sessions/event.schema.ts';
+import { insertReserved } from '../sessions/events.store.ts';
 import type { HeldSession } from '../sessions/log-writer.ts';
+import type { PendingEvent } from '../sessions/pending-events.ts';
+import { toEvents } from '../sessions/session-events.ts';
 import { SessionLog } from '../sessions/session-log.ts';
 import { turnRunning } from '../sessions/sessions.errors.ts';
 import type { Accepted } from '../sessions/sessions.schema.ts';
-import { type LockedSession, SessionsStore } from '../sessions/sessions.store.ts';
+import { fenceAfter, type LockedSession, SessionsStore } from '../sessions/sessions.store.ts';
 import { InputsStore, type NewInput } from './inputs.store.ts';
 import { Lease } from './lease.ts';
 import { TURN_ENDS } from './turn-ending.ts';
@@ -13,9 +16,15 @@ import type { TurnInput } from './turn-input.ts';
 import { TurnRunner } from './turn-runner.ts';
 
 /** A session that was taken with the input that its work begins with. */
-export interface Taken {
+interface Taken {
   readonly held: HeldSession;
   readonly input: TurnInput;
+}
+
+/** What there is to do when an input was accepted. */
+export interface Entered {
+  readonly events: readonly SessionEvent[];
+  readonly taken: Taken | undefined;
 }
 
 /**
@@ -47,24 +56,32 @@ export class TurnDoor {
     return newest?.input;
   }
 
-  /** Puts an input into the queue; when nobody holds the session, takes it for this gateway and begins with the input. */
+  /**
+   * Puts an input with its events into the queue and ends the transaction; when nobody holds the session, takes it for this gateway and begins with the input.
+   */
   async enter(
     tx: TenantTx,
     tenantId: string,
     session: LockedSession,
-    lastSeq: number,
-    entry: NewInput,
-  ): Promise<Taken | undefined> {
+    entry: NewInput & { readonly events: readonly PendingEvent[]; readonly title?: string },
+  ): Promise<Entered> {
     this.runner.assertOpen();
+    const { events, input } = entry;
     const free = session.owner === null;
-    await this.inputs.insert(tx, session.id, entry, free);
-    if (!free) return undefined;
-    const fence = await this.sessions.take(tx, session, this.lease.gatewayId);
-    return { held: { tenantId, sessionId: session.id, fence, lastSeq }, input: entry.input };
+    const holder = free ? { holder: this.lease.gatewayId } : {};
+    const title = entry.title === undefined ? {} : { title: entry.title };
+    await tx.finish([
+      this.sessions.reserve(tx, session, events.length, { ...title, ...holder }),
+      ...(events.length > 0 ? [insertReserved(tx, session.id, session.nextSeq, events)] : []),
+      this.inputs.insert(tx, session.id, entry, free),
+    ]);
+    const lastSeq = session.nextSeq - 1 + events.length;
+    const held = { tenantId, sessionId: session.id, fence: fenceAfter(session), lastSeq };
+    return { events: toEvents(session.id, session.nextSeq, events), taken: free ? { held, input } : undefined };
   }
 
   /** After the commit: tells readers and starts to work. */
-  open(taken: Taken | undefined, events: readonly SessionEvent[]): void {
+  open({ events, taken }: Entered): void {
     this.log.publish(events);
     if (taken) this.runner.start(taken.held, { input: taken.input });
   }

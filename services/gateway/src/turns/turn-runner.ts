@@ -127,11 +127,14 @@ export class TurnRunner {
 
   async #takeOrRelease({ tenantId, sessionId, fence }: HeldSession): Promise<TurnInput | undefined> {
     return this.db.as(tenantId, async (tx) => {
-      const session = await this.sessions.lock(tx, undefined, sessionId);
+      // Sent behind each other: the inputs are read when the lock is there.
+      const [session, next] = await Promise.all([
+        this.sessions.lock(tx, undefined, sessionId),
+        this.inputs.next(tx, sessionId),
+      ]);
       if (!session || session.fence !== fence) return undefined;
-      const input = await this.inputs.takeNext(tx, sessionId);
-      if (!input) await this.sessions.release(tx, session);
-      return input;
+      await tx.finish([next ? this.inputs.start(tx, sessionId, next.id) : this.sessions.release(tx, session)]);
+      return next?.input;
     });
   }
 }

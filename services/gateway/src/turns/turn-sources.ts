@@ -31,6 +31,8 @@ export interface TurnStart {
   readonly answer: { readonly text: string; readonly reasoning: string };
 }
 
+type TurnSetting = Pick<TurnStart, 'agent' | 'model'>;
+
 /** Reads what a turn needs before it can ask the model. */
 @Injectable()
 export class TurnSources {
@@ -42,44 +44,50 @@ export class TurnSources {
     @Inject(ArtifactsService) private readonly artifacts: ArtifactsService,
   ) {}
 
-  /** Agent, model, conversation and files as they are now; read side by side, since the person waits for the first word. */
+  /** Agent, model, conversation and files as they are now; read in one round trip, since the person waits for the first word. */
   async start(sessionId: string, input: TurnInput): Promise<TurnStart> {
-    const [conversation, setting] = await Promise.all([
-      this.db.as(input.caller.tenantId, (tx) => this.#conversation(tx, sessionId, input)),
-      this.#setting(sessionId, input),
-    ]);
-    return { ...conversation, ...setting };
-  }
-
-  async #setting(sessionId: string, { caller, agentId }: TurnInput): Promise<Pick<TurnStart, 'agent' | 'model'>> {
-    const agent = await this.agents.get(caller, agentId).catch(async (error: unknown) => {
-      // Between acceptance and turn the session got another agent and the old one was deleted.
-      const current = await this.#currentAgent(caller.tenantId, sessionId);
-      if (current === agentId) throw error;
-      return this.agents.get(caller, current);
-    });
-    return { agent, model: await this.models.pick(caller, agent).catch(translate) };
-  }
-
-  async #currentAgent(tenantId: string, sessionId: string): Promise<string> {
-    const row = await this.db.as(tenantId, (tx) =>
-      tx.selectFrom('sessions').select('agent_id').where('id', '=', sessionId).executeTakeFirstOrThrow(),
+    const { tenantId } = input.caller;
+    const [setting, conversation] = await this.db.read(tenantId, (tx) =>
+      Promise.all([this.#setting(tx, input.agentId), this.#conversation(tx, sessionId, input)]),
     );
-    return row.agent_id;
+    return { ...conversation, ...(setting ?? (await this.#currentSetting(sessionId, input))) };
+  }
+
+  async #setting(tx: TenantTx, agentId: string): Promise<TurnSetting | undefined> {
+    const [agent, model] = await Promise.all([
+      this.agents.find(tx, agentId),
+      this.models.pick(tx, agentId).catch(translate),
+    ]);
+    return agent ? { agent, model } : undefined;
+  }
+
+  /** Between acceptance and turn the session got another agent and the old one was deleted. */
+  async #currentSetting(sessionId: string, { caller: { tenantId } }: TurnInput): Promise<TurnSetting> {
+    return this.db.as(tenantId, async (tx) => {
+      const session = await tx
+        .selectFrom('sessions')
+        .select('agent_id')
+        .where('id', '=', sessionId)
+        .executeTakeFirstOrThrow();
+      const setting = await this.#setting(tx, session.agent_id);
+      if (!setting) throw new Error('the agent of a session is gone');
+      return setting;
+    });
   }
 
   async #conversation(tx: TenantTx, sessionId: string, input: TurnInput): Promise<Omit<TurnStart, 'agent' | 'model'>> {
-    const exchanges = exchangesOf(await readEventsOf(tx, sessionId, TRANSCRIPT_EVENTS));
+    const continues = input.kind === 'continue';
+    const [events, workspace, answer] = await Promise.all([
+      readEventsOf(tx, sessionId, TRANSCRIPT_EVENTS),
+      this.#workspace(tx, sessionId, input),
+      continues ? foldAnswer(tx, sessionId, input.answerId) : { text: '', reasoning: '' },
+    ]);
+    const exchanges = exchangesOf(events);
     const position = exchanges.findIndex(({ messageId }) => messageId === input.messageId);
     const found = exchanges[position];
     if (!found) throw new Error('the message of a turn is not in the log of its session');
-    const continues = input.kind === 'continue';
-    return {
-      history: exchanges.slice(0, position),
-      current: continues ? found : { ...found, units: [] },
-      ...(await this.#workspace(tx, sessionId, input)),
-      answer: continues ? await foldAnswer(tx, sessionId, input.answerId) : { text: '', reasoning: '' },
-    };
+    const current = continues ? found : { ...found, units: [] };
+    return { history: exchanges.slice(0, position), current, ...workspace, answer };
   }
 
   async #workspace(
@@ -87,8 +95,10 @@ export class TurnSources {
     sessionId: string,
     { caller }: TurnInput,
   ): Promise<Pick<TurnStart, 'files' | 'outputs'>> {
-    const files = await this.files.forSession(tx, sessionId);
-    const artifacts = await this.artifacts.listForSession(tx, sessionId);
+    const [files, artifacts] = await Promise.all([
+      this.files.forSession(tx, sessionId),
+      this.artifacts.listForSession(tx, sessionId),
+    ]);
     return {
       files: files.map((file) => this.files.describe(file, caller.locale)),
       outputs: artifacts.map(({ name }) => name),

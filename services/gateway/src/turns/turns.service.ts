@@ -5,8 +5,7 @@ import { TenantDb, type TenantTx } from '../database/tenant-db.ts';
 import { FilesService } from '../files/files.service.ts';
 import type { Caller } from '../identity/caller.ts';
 import { newId } from '../ids.ts';
-import type { EventData, SessionEvent } from '../sessions/event.schema.ts';
-import { insertReserved } from '../sessions/events.store.ts';
+import type { EventData } from '../sessions/event.schema.ts';
 import type { PendingEvent } from '../sessions/pending-events.ts';
 import { messageNotFound, sessionNotFound } from '../sessions/sessions.errors.ts';
 import type { Accepted, NewMessage } from '../sessions/sessions.schema.ts';
@@ -97,25 +96,26 @@ export class TurnsService {
     entryOf: (tx: TenantTx, session: LockedSession) => Promise<Entry>,
   ): Promise<Accepted> {
     const accepted = await this.db.as(caller.tenantId, async (tx) => {
-      const session = await this.sessions.lock(tx, caller, sessionId);
+      // Sent behind each other: what was answered before is read when the lock is there.
+      const [session, before] = await Promise.all([
+        this.sessions.lock(tx, caller, sessionId),
+        clientMessageId && this.door.answerOf(tx, sessionId, storableText(clientMessageId)),
+      ]);
       if (!session) throw sessionNotFound();
-      const before = clientMessageId && (await this.door.answerOf(tx, sessionId, storableText(clientMessageId)));
-      if (before) return { answer: before, events: [], taken: undefined };
-      const { input, events, title } = await entryOf(tx, session);
+      if (before) return { answer: before };
+      const entry = await entryOf(tx, session);
       const answer: Accepted = {
-        messageId: input.messageId,
-        turnId: input.turnId,
+        messageId: entry.input.messageId,
+        turnId: entry.input.turnId,
         // Without an event of its own an input is known by the last one before it.
-        seq: events.length > 0 ? session.nextSeq : session.nextSeq - 1,
+        seq: entry.events.length > 0 ? session.nextSeq : session.nextSeq - 1,
       };
-      await this.sessions.reserve(tx, session, events.length, title);
-      const stored: SessionEvent[] =
-        events.length > 0 ? await insertReserved(tx, sessionId, session.nextSeq, events) : [];
-      const lastSeq = session.nextSeq - 1 + events.length;
-      const taken = await this.door.enter(tx, caller.tenantId, session, lastSeq, { input, answer, clientMessageId });
-      return { answer, events: stored, taken };
+      return {
+        answer,
+        entered: await this.door.enter(tx, caller.tenantId, session, { ...entry, answer, clientMessageId }),
+      };
     });
-    this.door.open(accepted.taken, accepted.events);
+    if (accepted.entered) this.door.open(accepted.entered);
     return accepted.answer;
   }
 
