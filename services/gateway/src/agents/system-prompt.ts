@@ -17,9 +17,15 @@ export function renderSystemPrompt(template: string, variables: PromptVariables)
   return template.replace(VARIABLE, (_, name: keyof PromptVariables) => variables[name]);
 }
 
+/** Made once: making one costs more than all else that a turn's prompt takes. */
+const WEEKDAY: Readonly<Record<Locale, Intl.DateTimeFormat>> = {
+  zh: new Intl.DateTimeFormat('zh-CN', { weekday: 'long' }),
+  en: new Intl.DateTimeFormat('en', { weekday: 'long' }),
+};
+
 /** The variables of a turn that begins now. */
 export function promptVariables(now: Date, names: { agent: string; model: string }, locale: Locale): PromptVariables {
-  const weekday = new Intl.DateTimeFormat(locale === 'zh' ? 'zh-CN' : 'en', { weekday: 'long' }).format(now);
+  const weekday = WEEKDAY[locale].format(now);
   const [year, month, day] = [now.getFullYear(), now.getMonth() + 1, now.getDate()].map((n) =>
     String(n).padStart(2, '0'),
   );
