@@ -37,14 +37,23 @@ function run(args: readonly string[], values: Values): string {
   return result.stdout;
 }
 
+interface Rendering {
+  readonly release?: string;
+  readonly namespace?: string;
+  readonly kubeVersion?: string;
+}
+
 const rendered = new Map<string, Manifest[]>();
 
 /** Every object that `helm template` gives, once for the same arguments. */
-export function template(values: Values, release = 'moli', kubeVersion = KUBE_VERSION): Manifest[] {
-  const key = JSON.stringify([values, release, kubeVersion]);
+export function template(
+  values: Values,
+  { release = 'moli', namespace = 'bank', kubeVersion = KUBE_VERSION }: Rendering = {},
+): Manifest[] {
+  const key = JSON.stringify([values, release, namespace, kubeVersion]);
   const known = rendered.get(key);
   if (known) return known;
-  const text = run(['template', release, CHART, '--namespace', 'bank', '--kube-version', kubeVersion], values);
+  const text = run(['template', release, CHART, '--namespace', namespace, '--kube-version', kubeVersion], values);
   const manifests = parseAllDocuments(text).flatMap((document) => {
     if (document.errors.length > 0) throw document.errors[0];
     return document.toJS() ?? [];

@@ -88,6 +88,6 @@ describe.skipIf(!HELM)('the chart refuses', () => {
   });
 
   it('a Kubernetes that is too old', () => {
-    expect(() => template(EVAL, 'moli', '1.33.9')).toThrow(/kubeVersion: >=1\.34\.0-0.*v1\.33\.9/);
+    expect(() => template(EVAL, { kubeVersion: '1.33.9' })).toThrow(/kubeVersion: >=1\.34\.0-0.*v1\.33\.9/);
   });
 });

@@ -106,7 +106,7 @@ describe.skipIf(!HELM)('the chart', () => {
   });
 
   it('names everything after its release', () => {
-    const names = template(EVAL, 'prod').map(nameOf);
+    const names = template(EVAL, { release: 'prod' }).map(nameOf);
     expect(names).toContain('Deployment/prod-moli-gateway');
     expect(names).toContain('ClusterRole/bank-prod-moli-executor');
     // What the executor finds by name.
