@@ -1,4 +1,4 @@
-import { flag, integer, readConfig, wordList } from '@moli/config';
+import { ConfigError, flag, integer, readConfig, wordList } from '@moli/config';
 import { ACCEPTED_TYPES } from '@moli/tables';
 import { LOG_LEVELS } from '@moli/telemetry';
 import { z } from 'zod';
@@ -9,6 +9,15 @@ const postgresUrl = z.string().regex(/^postgres(ql)?:\/\//, 'not a postgres:// U
 const httpUrl = z
   .url({ protocol: /^https?$/, error: 'not an http:// or https:// URL' })
   .transform((url) => url.replace(/\/+$/, ''));
+
+/** Scheme, host and port: signatures cover the path, so a server below a path cannot be addressed. */
+const s3Url = httpUrl.refine(
+  (url) => new URL(url).origin === url.toLowerCase(),
+  'has to be scheme, host and port alone',
+);
+const bucketName = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'not 3 to 63 lower-case letters, digits, dots and hyphens');
 
 const KNOWN_TYPES = ACCEPTED_TYPES.map(({ extension }) => extension);
 const uploadTypes = wordList.refine((types) => types.length > 0 && types.every((type) => KNOWN_TYPES.includes(type)), {
@@ -59,11 +68,41 @@ export const GatewayConfigSchema = z.object({
     .string()
     .regex(/^rediss?:\/\//, 'not a redis:// URL')
     .meta({ description: 'Redis: queue, live output, rate limits.', secret: true }),
+  objects: z.enum(['folder', 's3']).default('folder').meta({
+    description:
+      'Where the bytes of files and artifacts lie: `folder` of one machine, or a bucket of an `s3` server, which several gateways can share.',
+  }),
   objectsDir: z
     .string()
     .default('./data/objects')
-    .meta({ description: 'Folder that holds the bytes of files and artifacts.' }),
-  uploadDir: z.string().default('./data/uploads').meta({ description: 'Folder of unfinished uploads.' }),
+    .meta({ description: 'Folder that holds the bytes of files and artifacts. Only with `MOLI_OBJECTS=folder`.' }),
+  s3Endpoint: s3Url.optional().meta({
+    description:
+      'Address of the S3 server for our own services. Needed with `MOLI_OBJECTS=s3`, as are bucket and keys.',
+  }),
+  s3PublicEndpoint: s3Url.optional().meta({
+    description:
+      'Address of the S3 server in links that people and programs get; another host than `MOLI_PUBLIC_URL`. The workbench does not need it: it reads through the gateway. Default: `MOLI_S3_ENDPOINT`.',
+  }),
+  s3Region: z.string().default('us-east-1').meta({ description: 'Region in signatures.' }),
+  s3Bucket: bucketName.optional().meta({ description: 'Bucket of this installation alone; made when it is missing.' }),
+  s3AccessKey: z.string().optional().meta({
+    description: 'Access key that may list, read, write and delete in that bucket.',
+    secret: true,
+  }),
+  s3SecretKey: z.string().optional().meta({ description: 'Secret key that belongs to it.', secret: true }),
+  s3PathStyle: flag
+    .default(true)
+    .meta({ description: 'The bucket stands in the path of an address (most servers) and not before the host name.' }),
+  s3CaFile: z.string().optional().meta({
+    description: 'PEM file of the CA that signed the certificate of the S3 server, when no public one did.',
+  }),
+  s3Encryption: z.enum(['none', 'AES256', 'aws:kms']).default('none').meta({
+    description: 'Server-side encryption asked for with every write. A server that does not apply it is refused.',
+  }),
+  uploadDir: z.string().default('./data/uploads').meta({
+    description: 'Folder of unfinished uploads. Only with `MOLI_OBJECTS=folder`; in S3 they lie in the bucket.',
+  }),
   uploadExpirySeconds: integer(60, 30 * 86_400)
     .default(86_400)
     .meta({ description: 'Age at which an unfinished upload is removed, in seconds.' }),
@@ -116,5 +155,33 @@ export type GatewayConfig = Readonly<z.output<typeof GatewayConfigSchema>>;
 
 /** Throws ConfigError naming every variable that is missing or bad. */
 export function readGatewayConfig(env: Readonly<Record<string, string | undefined>>): GatewayConfig {
-  return readConfig(GatewayConfigSchema, env);
+  const config = readConfig(GatewayConfigSchema, env);
+  if (config.objects === 's3') requireS3(config);
+  return config;
+}
+
+function requireS3(config: GatewayConfig): void {
+  const needed = {
+    MOLI_S3_ENDPOINT: config.s3Endpoint,
+    MOLI_S3_BUCKET: config.s3Bucket,
+    MOLI_S3_ACCESS_KEY: config.s3AccessKey,
+    MOLI_S3_SECRET_KEY: config.s3SecretKey,
+  };
+  const missing = Object.entries(needed).filter(([, value]) => value === undefined);
+  const faults = missing.map(([variable]) => ({
+    variable,
+    zh: '没有设置，MOLI_OBJECTS=s3 时必须设置',
+    en: 'is not set, and MOLI_OBJECTS=s3 needs it',
+  }));
+  // Stored content must not share an origin with the workbench: a page in it could act for whoever is signed in.
+  const [variable, address] = config.s3PublicEndpoint
+    ? ['MOLI_S3_PUBLIC_ENDPOINT', config.s3PublicEndpoint]
+    : ['MOLI_S3_ENDPOINT', config.s3Endpoint];
+  if (address !== undefined && new URL(address).origin === new URL(config.publicUrl).origin)
+    faults.push({
+      variable: variable as string,
+      zh: '与 MOLI_PUBLIC_URL 是同一个地址，对象存储须用另一个主机名或端口',
+      en: 'is the same address as MOLI_PUBLIC_URL; the object store needs another host or port',
+    });
+  if (faults.length > 0) throw new ConfigError(faults);
 }

@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
-import { freshDatabase, startRedis, type TestDatabase, type TestRedis, testFolder } from '@moli/testing';
+import { freshDatabase, startRedis, startS3, type TestDatabase, type TestRedis, testFolder } from '@moli/testing';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createApp } from './app.ts';
 import { type BootstrapResult, bootstrap } from './commands/bootstrap.command.ts';
@@ -31,8 +32,17 @@ export interface TestGateway {
   /** Asks by HTTP; `key` becomes the Authorization header, a plain object body becomes JSON. */
   ask(path: string, options?: AskOptions): Promise<Answer>;
   newTenant(name?: string): Promise<TestTenant>;
+  /** A second gateway on the same Postgres, Redis and objects. */
+  newReplica(): Promise<TestReplica>;
   /** A person with a password, member of a tenant. */
   newPerson(tenantId: string, role: Role): Promise<{ id: string; email: string; password: string }>;
+  close(): Promise<void>;
+}
+
+export interface TestReplica {
+  readonly app: NestFastifyApplication;
+  readonly url: string;
+  ask(path: string, options?: AskOptions): Promise<Answer>;
   close(): Promise<void>;
 }
 
@@ -59,7 +69,8 @@ async function ask(
   { method, key, cookie, body, headers = {} }: AskOptions = {},
 ): Promise<Answer> {
   const raw = typeof body === 'string' || body instanceof Uint8Array;
-  const response = await fetch(`${url}${path}`, {
+  // Links of an S3 store lead elsewhere.
+  const response = await fetch(/^https?:/.test(path) ? path : `${url}${path}`, {
     method: method ?? (body === undefined ? 'GET' : 'POST'),
     redirect: 'manual',
     headers: {
@@ -110,6 +121,38 @@ async function newPerson(app: NestFastifyApplication, tenantId: string, role: Ro
   return { id: user.id, email: user.email, password };
 }
 
+/** The two places that objects can be in, for suites that run on both. */
+export const OBJECT_STORES = ['folder', 's3'] as const;
+
+/** Variables for one of them; the S3 server is a real one of the caller's own, with a bucket that is not there yet. */
+export async function startObjects(
+  kind: (typeof OBJECT_STORES)[number],
+): Promise<{ env: Record<string, string>; stop: () => Promise<void> }> {
+  if (kind === 'folder') return { env: {}, stop: async () => {} };
+  const server = await startS3();
+  return {
+    env: {
+      MOLI_OBJECTS: 's3',
+      MOLI_S3_ENDPOINT: server.endpoint,
+      MOLI_S3_REGION: server.region,
+      MOLI_S3_BUCKET: `moli-${randomBytes(6).toString('hex')}`,
+      MOLI_S3_ACCESS_KEY: server.accessKey,
+      MOLI_S3_SECRET_KEY: server.secretKey,
+    },
+    stop: () => server.stop(),
+  };
+}
+
+async function startReplica(config: GatewayConfig): Promise<TestReplica> {
+  const { app } = await createApp(config);
+  await app.listen({ port: config.port, host: '127.0.0.1' });
+  const url = urlOf(app);
+  return { app, url, ask: (path, options) => ask(url, path, options), close: () => app.close() };
+}
+
+const urlOf = (app: NestFastifyApplication): string =>
+  `http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`;
+
 /**
  * Starts it. `env` adds to or replaces variables of the configuration; `through` may lead each connection URL of Postgres and Redis elsewhere, to cut
  * it on purpose.
@@ -133,7 +176,7 @@ export async function startTestGateway(
   const { app, routes } = await createApp(config);
   const first = await bootstrap(app, { email: 'admin@moli.local', name: 'Admin', tenantName: 'First' });
   await app.listen({ port: config.port, host: '127.0.0.1' });
-  const url = `http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`;
+  const url = urlOf(app);
   return {
     app,
     routes,
@@ -144,6 +187,7 @@ export async function startTestGateway(
     redis,
     ask: (path, options) => ask(url, path, options),
     newTenant: (name = 'Second') => newTenant(app, name),
+    newReplica: () => startReplica(config),
     newPerson: (tenantId, role) => newPerson(app, tenantId, role),
     close: async () => {
       await app.close();

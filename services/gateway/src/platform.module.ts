@@ -1,5 +1,3 @@
-import { mkdir } from 'node:fs/promises';
-import { FolderObjectStore, type ObjectStore } from '@moli/objects';
 import { type DynamicModule, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import type pg from 'pg';
@@ -8,21 +6,9 @@ import type { GatewayConfig } from './config.ts';
 import { kyselyOf, makePool } from './database/pools.ts';
 import { TenantDb } from './database/tenant-db.ts';
 import { Metrics } from './metrics.ts';
+import { makeObjects } from './objects/objects.provider.ts';
 import { makeRedis } from './redis.ts';
-import { derivedKey } from './secrets.ts';
 import { APP_POOL, AUTH_DB, AUTH_POOL, CONFIG, LOG_DB, LOG_POOL, OBJECTS, REDIS } from './tokens.ts';
-
-async function openObjects(config: GatewayConfig): Promise<ObjectStore> {
-  await mkdir(config.objectsDir, { recursive: true, mode: 0o700 });
-  const store = new FolderObjectStore({
-    directory: config.objectsDir,
-    secret: derivedKey(config.secret, 'object links'),
-    publicUrl: config.publicUrl,
-    internalUrl: config.internalUrl ?? config.publicUrl,
-  });
-  await store.open();
-  return store;
-}
 
 function pools(config: GatewayConfig) {
   const half = Math.max(2, Math.ceil(config.databasePoolSize / 2));
@@ -73,7 +59,7 @@ export class PlatformModule implements OnApplicationShutdown {
           return redis;
         },
       },
-      { provide: OBJECTS, useFactory: () => (offline ? null : openObjects(config)) },
+      { provide: OBJECTS, useFactory: () => (offline ? null : makeObjects(config)) },
       AuditStore,
       Metrics,
     ];

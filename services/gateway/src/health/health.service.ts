@@ -1,4 +1,4 @@
-import type { ObjectStore } from '@moli/objects';
+import { type ObjectStore, S3Unavailable } from '@moli/objects';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import type pg from 'pg';
@@ -11,20 +11,22 @@ import type { Ready, Version } from './health.schema.ts';
 /** A dependency that does not answer within this many milliseconds counts as away; probes themselves give up soon after. */
 const PROBE_MS = 2_000;
 
+const AWAY = 'cannot be reached';
+
 interface Check {
   readonly ok: boolean;
   readonly detail?: string;
 }
 
 /** Settles `work` within PROBE_MS; the reason is one of a few words, since probes are open to everyone. */
-async function check(work: () => Promise<unknown>): Promise<Check> {
+async function check(work: () => Promise<unknown>, reasonOf: (error: unknown) => string = () => AWAY): Promise<Check> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<Check>((resolve) => {
     timer = setTimeout(() => resolve({ ok: false, detail: 'no answer' }), PROBE_MS);
   });
   const answer = work().then(
     (): Check => ({ ok: true }),
-    (): Check => ({ ok: false, detail: 'cannot be reached' }),
+    (error: unknown): Check => ({ ok: false, detail: reasonOf(error) }),
   );
   const result = await Promise.race([answer, late]);
   clearTimeout(timer);
@@ -46,14 +48,19 @@ export class HealthService {
         schema = await schemaState(pool);
       }),
       check(() => this.redis.ping()),
-      check(() => this.objects.list('', { limit: 1 })),
+      check(
+        () => this.objects.check(),
+        (error) => (error instanceof S3Unavailable ? error.fault.replaceAll('_', ' ') : AWAY),
+      ),
     ]);
     const current: Check = postgres.ok
       ? schema.missing.length === 0
         ? { ok: true }
         : { ok: false, detail: `not migrated: ${schema.missing.join(', ')}` }
       : { ok: false, detail: 'unknown while postgres is away' };
-    const dependencies = { postgres, redis, objects, schema: current };
+    // Which of the two stores it is tells an operator where to look.
+    const named = objects.ok ? objects : { ...objects, detail: `${this.objects.kind}: ${objects.detail}` };
+    const dependencies = { postgres, redis, objects: named, schema: current };
     const ok = Object.values(dependencies).every((dependency) => dependency.ok);
     return { status: ok ? 'ok' : 'unavailable', dependencies, schema: { wanted: schema.wanted, found: schema.found } };
   }
@@ -66,7 +73,7 @@ export class HealthService {
       ...BUILD,
       runner: weakest?.runner ?? null,
       sandbox: weakest?.sandbox ?? null,
-      objectStore: 'folder',
+      objectStore: this.objects.kind,
       vectorStore: null,
     };
   }

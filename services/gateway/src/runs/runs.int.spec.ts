@@ -181,9 +181,7 @@ describe('what comes back', () => {
     expect(page.text).toBe('<script>1</script>');
     const framed = await gateway.ask(`/v1/artifacts/${idOf('page.html')}/content?frame=1`, { key });
     expect(framed.headers.get('content-security-policy')).toBe(page.headers.get('content-security-policy'));
-    expect(framed.text).toMatch(
-      /^<!doctype html><style>[\s\S]*moliFrameHeight[\s\S]*<\/script>\n<script>1<\/script>$/,
-    );
+    expect(framed.text).toMatch(/^<!doctype html><style>[\s\S]*moliFrameHeight[\s\S]*<\/script>\n<script>1<\/script>$/);
     expect(framed.headers.get('content-length')).toBe(String(Buffer.byteLength(framed.text)));
     const saved = await gateway.ask(`/v1/artifacts/${idOf('page.html')}/content?frame=1&download=1`, { key });
     expect(saved.text).toBe(page.text);

@@ -25,7 +25,7 @@ export async function registerUploads(fastify: FastifyInstance, uploads: Uploads
 async function answer(request: FastifyRequest, reply: FastifyReply, uploads: UploadsService): Promise<FastifyReply> {
   const { caller } = request;
   if (!caller) throw new Error('an upload without authentication');
-  const context: UploadContext = { caller };
+  const context: UploadContext = { caller, seen: new Map() };
   const response = await uploads.context.run(context, () =>
     uploads.tus.handleWeb(new NodeRequest({ req: request.raw, res: reply.raw })),
   );

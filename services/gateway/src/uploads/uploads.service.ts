@@ -1,79 +1,88 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { mkdir, readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import { AppError } from '@moli/errors';
 import { acceptFileName } from '@moli/objects';
 import { log } from '@moli/telemetry';
 import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
-import { FileStore } from '@tus/file-store';
 import { Server, type Upload } from '@tus/server';
+import type { Redis } from 'ioredis';
 import type { ServerRequest } from 'srvx';
 import type { GatewayConfig } from '../config.ts';
 import { FileIntake } from '../files/file-intake.ts';
 import { FilesService } from '../files/files.service.ts';
 import type { Caller } from '../identity/caller.ts';
 import { isId, newId } from '../ids.ts';
-import { CONFIG } from '../tokens.ts';
+import { s3Options } from '../objects/objects.provider.ts';
+import { CONFIG, REDIS } from '../tokens.ts';
+import { BucketSpool } from './bucket-spool.ts';
+import { FolderSpool } from './folder-spool.ts';
+import type { UploadSpool } from './upload-spool.ts';
 import { uploadNotFound } from './uploads.errors.ts';
 
 /** What one request carries through the tus server: who asks, and the refusal that its hooks decided on. */
 export interface UploadContext {
   readonly caller: Caller;
+  /** What has been read of uploads for this request. */
+  readonly seen: Map<string, unknown>;
   refusal?: AppError;
 }
 
-/** How long the spool file of a finished upload stays, so that a client whose last answer was lost still learns its file id. */
-const FINISHED_KEPT_MS = 10 * 60_000;
 const SWEEP_MS = 5 * 60_000;
 const SHA256 = /^[0-9a-f]{64}$/;
 
-/** Resumable uploads (tus 1.0): pieces land in a spool folder; the complete file goes to `FilesService`. */
+/** Resumable uploads (tus 1.0): pieces land in a spool; the complete file goes to `FilesService`. */
 @Injectable()
 export class UploadsService implements OnModuleInit, OnModuleDestroy {
   readonly tus: Server;
   readonly context = new AsyncLocalStorage<UploadContext>();
   /** Of one file; the intake refuses more, the protocol only tells it. */
   readonly maxBytes: number;
-  readonly #store: FileStore;
-  readonly #directory: string;
-  readonly #expiryMs: number;
+  readonly #spool: UploadSpool;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
     @Inject(CONFIG) config: GatewayConfig,
+    @Inject(REDIS) redis: Redis,
     private readonly files: FilesService,
     private readonly intake: FileIntake,
   ) {
     this.maxBytes = config.uploadMaxBytes;
-    this.#directory = config.uploadDir;
-    this.#expiryMs = config.uploadExpirySeconds * 1000;
-    this.#store = new FileStore({ directory: this.#directory, expirationPeriodInMilliseconds: this.#expiryMs });
-    this.#store.extensions = this.#store.extensions.filter((name) => name !== 'creation-defer-length');
+    this.#spool = this.#makeSpool(config, redis);
+    const { datastore, prefix, locker } = this.#spool;
+    datastore.extensions = datastore.extensions.filter((name) => name !== 'creation-defer-length');
     this.tus = new Server({
       path: '/api/upload',
-      datastore: this.#store,
-      relativeLocation: true,
+      datastore,
+      ...(locker ? { locker } : {}),
+      generateUrl: (_request, { path, id }) => `${path}/${id.slice(prefix.length)}`,
       // The default allows every origin.
       allowedOrigins: () => false,
       exposedHeaders: ['Moli-File-Id'],
-      namingFunction: () => newId('upl'),
-      getFileIdFromRequest: (_request, last) => (isId('upl', last) ? last : undefined),
+      namingFunction: () => prefix + newId('upl'),
+      getFileIdFromRequest: (_request, last) => (isId('upl', last) ? prefix + last : undefined),
       onIncomingRequest: (request, id) => this.#checkOwner(request, id),
       onUploadCreate: (_request, upload) => this.#create(upload),
       onUploadFinish: (_request, upload) => this.#finish(upload),
     });
   }
 
+  #makeSpool(config: GatewayConfig, redis: Redis): UploadSpool {
+    const expiryMs = config.uploadExpirySeconds * 1000;
+    if (config.objects === 'folder') return new FolderSpool(config.uploadDir, expiryMs);
+    const seen = () => this.context.getStore()?.seen;
+    return new BucketSpool({ s3: s3Options(config), expiryMs, redis, seen });
+  }
+
   async onModuleInit(): Promise<void> {
-    await mkdir(this.#directory, { recursive: true, mode: 0o700 });
+    await this.#spool.open();
     this.#timer = setInterval(() => {
       this.sweep().catch((error: unknown) => log.warn('the sweep of uploads failed', { error }));
     }, SWEEP_MS);
     this.#timer.unref();
   }
 
-  onModuleDestroy(): void {
+  async onModuleDestroy(): Promise<void> {
     clearInterval(this.#timer);
+    await this.#spool.close();
   }
 
   /** The file id of a finished upload, for the answer to HEAD. */
@@ -81,21 +90,9 @@ export class UploadsService implements OnModuleInit, OnModuleDestroy {
     return this.intake.finishedUpload(caller, uploadId);
   }
 
-  /** Removes spool files of uploads that expired or were finished a while ago; answers how many. */
+  /** Removes uploads that expired or were finished a while ago; answers how many. */
   async sweep(now = Date.now()): Promise<number> {
-    let removed = 0;
-    for (const name of await readdir(this.#directory)) {
-      if (!isId('upl', name)) continue;
-      const upload = await this.#store.getUpload(name).catch(() => null);
-      if (!upload) continue;
-      const { mtimeMs } = await stat(join(this.#directory, name));
-      const born = upload.creation_date ? Date.parse(upload.creation_date) : mtimeMs;
-      const finished = upload.offset === upload.size && now - mtimeMs > FINISHED_KEPT_MS;
-      if (!finished && now - born <= this.#expiryMs) continue;
-      await this.#store.remove(name);
-      removed += 1;
-    }
-    return removed;
+    return this.#spool.sweep(now);
   }
 
   #caller(): Caller {
@@ -122,7 +119,7 @@ export class UploadsService implements OnModuleInit, OnModuleDestroy {
   async #checkOwner(request: ServerRequest, id: string): Promise<void> {
     if (request.method === 'POST') return;
     await this.#refusing(async () => {
-      const upload = await this.#store.getUpload(id).catch(() => null);
+      const upload = await this.#spool.datastore.getUpload(id).catch(() => null);
       if (upload?.metadata?.owner !== ownerOf(this.#caller())) throw uploadNotFound();
     });
   }
@@ -158,17 +155,19 @@ export class UploadsService implements OnModuleInit, OnModuleDestroy {
     return this.#refusing(async () => {
       const { filename, sessionId, sha256 } = upload.metadata ?? {};
       try {
-        const file = await this.intake.ingest(this.#caller(), {
-          path: join(this.#directory, upload.id),
-          bytes: upload.size ?? 0,
-          name: filename ?? '',
-          sessionId: sessionId ?? null,
-          uploadId: upload.id,
-          ...(sha256 ? { sha256 } : {}),
-        });
+        const file = await this.#spool.withFile(upload, (path) =>
+          this.intake.ingest(this.#caller(), {
+            path,
+            bytes: upload.size ?? 0,
+            name: filename ?? '',
+            sessionId: sessionId ?? null,
+            uploadId: upload.id.slice(this.#spool.prefix.length),
+            ...(sha256 ? { sha256 } : {}),
+          }),
+        );
         return { headers: { 'Moli-File-Id': file.id } };
       } catch (error) {
-        if (error instanceof AppError && !error.retryable) await this.#store.remove(upload.id);
+        if (error instanceof AppError && !error.retryable) await this.#spool.datastore.remove(upload.id);
         throw error;
       }
     });
