@@ -23,18 +23,22 @@ def main():
     kernel.set_dumpable(False)
     keeper = socket.socket(fileno=options['keeper']) if options['keeper'] >= 0 else None
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    programs, announcements = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     between = os.fork()
     if between == 0:
         ours.close()
+        programs.close()
         # Before the imports: a library may start threads, and then the kernel refuses.
         isolation.new_user_namespace(kernel.CLONE_NEWPID)
         if os.fork() == 0:
-            become_zygote(options, theirs, keeper)
+            become_zygote(options, theirs, announcements, keeper)
         os._exit(0)
     os.waitpid(between, 0)
     theirs.close()
+    announcements.close()
     keep_what_is_loaded()
-    nursery.Nursery(ours, socket.socket(fileno=options['listener']), options['retire'], keeper is not None).serve()
+    listener = socket.socket(fileno=options['listener'])
+    nursery.Nursery(ours, programs, listener, options['retire'], keeper is not None, options['slots'] + slots.SPARE_SLOTS).serve()
 
 
 def keep_what_is_loaded():
@@ -46,11 +50,12 @@ def keep_what_is_loaded():
     kernel.libc.malloc_trim(0)
 
 
-def become_zygote(options, monitors, keeper):
+def become_zygote(options, nursery_socket, announcements, keeper):
     """Never returns. It needs its own pid namespace to be able to make one for each run; when it dies, its programs die."""
     os.close(options['listener'])
     preload.load(options['preload'])
-    pool = slots.Pool(monitors, options['retire'], keeper, options['slots'], isolation.compile_for_this_machine(), options['once'])
+    filter_code = isolation.compile_for_this_machine()
+    pool = slots.Pool(nursery_socket, announcements, options['retire'], keeper, options['slots'], filter_code, options['once'])
     keep_what_is_loaded()
     kernel.set_dumpable(True)
     pool.image_bytes = snapshot.take()

@@ -27,6 +27,11 @@ class RunGroup:
     def __init__(self, descriptors):
         self.descriptors = descriptors
 
+    def close(self):
+        """The run is over: the launcher learns of it by the closing of `reply`, which is the slot's."""
+        for descriptor in self.descriptors.values():
+            os.close(descriptor)
+
     def limit(self, memory_bytes, pids):
         """Fixes the limits; called once, before user code."""
         for name, value in (('memoryLimit', memory_bytes), ('pidsLimit', pids)):
@@ -75,7 +80,4 @@ def receive_group(reply):
         if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
             descriptors.frombytes(payload[: len(payload) // 4 * 4])
     names = json.loads(data or b'[]')
-    # Kept open: its closing tells the launcher that the run is over.
-    group = RunGroup(dict(zip(names, descriptors)))
-    group.reply = reply
-    return group if names else None
+    return RunGroup(dict(zip(names, descriptors))) if names else None

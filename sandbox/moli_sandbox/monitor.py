@@ -24,25 +24,17 @@ SEND_SECONDS = 30.0
 
 
 def serve_one_run(slot):
-    """Waits for the slot to be ready and for a runner, serves its run. Returns the exit status that the pool reads."""
-    slot.prepare()
-    connection = slot.wait_for_connection()
-    if connection is None:
-        slot.kill()
-        return SLOT_UNUSED
-    monitor = Monitor(slot, connection)
+    """Waits for the slot to be ready and for a runner, serves its run. Returns (status for the pool, whether all went as it should)."""
     try:
-        monitor.run()
-    except (Gone, OSError, wire.BrokenFrame):
-        # The runner went away: cancelled. There is nobody to tell.
-        pass
-    except Exception as error:  # noqa: BLE001 - a fault of ours is an answer too, not a closed connection
-        report('monitor-failed', trace=traceback.format_exc()[-1500:])
-        monitor.refuse(f'{type(error).__name__} in the monitor')
+        slot.prepare()
+        connection = slot.wait_for_connection()
+        if connection is None:
+            return SLOT_UNUSED, True
+        with connection:
+            return SLOT_SERVED, Monitor(slot, connection).serve()
     finally:
-        connection.close()
         slot.kill()
-    return SLOT_SERVED
+        slot.close()
 
 
 class Monitor:
@@ -54,12 +46,25 @@ class Monitor:
         self.reader = wire.FrameReader(MAX_JOB_BYTES)
         self.timings = {'stageMs': 0, 'runMs': 0, 'collectMs': 0}
 
+    def serve(self):
+        """The run, whatever happens. True when it went by the book: the program ended by itself, and the runner took the result."""
+        try:
+            return self.run()
+        except (Gone, OSError, wire.BrokenFrame):
+            # The runner went away: cancelled. There is nobody to tell.
+            return False
+        except Exception as error:  # noqa: BLE001 - a fault of ours is an answer too, not a closed connection
+            report('monitor-failed', trace=traceback.format_exc()[-1500:])
+            self.refuse(f'{type(error).__name__} in the monitor')
+            return False
+
     def run(self):
         started = time.monotonic()
         try:
             job, inputs, folders = self.stage()
         except jobs.BadJob as fault:
-            return self.refuse(str(fault))
+            self.refuse(str(fault))
+            return False
         self.timings['stageMs'] = elapsed_ms(started)
         relay = Relay(self.slot, self.connection, self.reader, job, folders)
         relay.send(wire.json_frame('S', {'stageMs': self.timings['stageMs']}))
@@ -67,7 +72,8 @@ class Monitor:
         self.slot.control.sendall(b'G')
         relay.follow()
         self.timings['runMs'] = elapsed_ms(begun)
-        return self.finish(job, inputs, folders[0], relay)
+        self.finish(job, inputs, folders[0], relay)
+        return relay.result is not None and relay.reason is None and not relay.channel.broken
 
     def refuse(self, reason):
         """A job that can't be run: a result all the same."""

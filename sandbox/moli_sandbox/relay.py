@@ -63,6 +63,9 @@ class Relay:
 
     def flush(self, seconds):
         """Waits until the runner has taken everything."""
+        if not self.pending:
+            # It may have gone already, with all that it wanted.
+            return
         self.connection.settimeout(seconds)
         try:
             self.connection.sendall(self.pending)

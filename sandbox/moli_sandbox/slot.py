@@ -8,7 +8,6 @@ import socket
 import struct
 
 from . import cgroup
-from . import syscalls as kernel
 
 # Order in which the zygote hands the descriptors over.
 HANDED = ('process', 'control', 'stdout', 'stderr', 'results', 'status', 'keeper')
@@ -61,14 +60,12 @@ class Slot:
         self.pidfd = descriptors['process']
         self.pid = self.own_pid = 0
         self.group = None
+        self.folders = []
         self.layers = []
 
     def prepare(self):
         """Waits until the program has set itself up."""
         self.pid, self.own_pid = process_id(self.pidfd), own_process_id(self.pidfd)
-        # Inherited from nobody and needed for nothing: a monitor has no privilege.
-        kernel.drop_bounding_set()
-        kernel.drop_capabilities()
         for descriptor in (self.stdout, self.stderr, self.results.fileno()):
             os.set_blocking(descriptor, False)
         self.control.settimeout(SET_UP_SECONDS)
@@ -94,6 +91,12 @@ class Slot:
         poll.register(self.retire, 0)
         poll.register(self.pidfd, select.EPOLLIN)
         self.listener.setblocking(False)
+        try:
+            return self._accept(poll)
+        finally:
+            poll.close()
+
+    def _accept(self, poll):
         while True:
             ready = {descriptor for descriptor, _ in poll.poll()}
             if self.pidfd in ready:
@@ -103,8 +106,6 @@ class Slot:
                     connection, _ = self.listener.accept()
                 except BlockingIOError:
                     continue
-                poll.close()
-                self.listener.close()
                 connection.setblocking(True)
                 return connection
             if self.retire in ready:
@@ -129,9 +130,8 @@ class Slot:
         for level, kind, payload in ancillary:
             if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
                 descriptors.frombytes(payload[: len(payload) // 4 * 4])
-        if data != b'F' or not descriptors:
-            return None
-        return list(descriptors)
+        self.folders = list(descriptors)
+        return self.folders if data == b'F' and self.folders else None
 
     def kill(self):
         """Ends everything in the run's pid namespace."""
@@ -139,6 +139,15 @@ class Slot:
             signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
         except ProcessLookupError:
             pass
+
+    def close(self):
+        """Lets go of everything that belongs to this run."""
+        for end in (self.control, self.results, self.keeper):
+            end.close()
+        for descriptor in (self.stdout, self.stderr, self.status, self.pidfd, *self.folders):
+            os.close(descriptor)
+        if self.group:
+            self.group.close()
 
     def wait_for_death(self):
         """(exit status as of waitstatus_to_exitcode, CPU seconds), told by the zygote; (None, None) when the zygote is gone."""

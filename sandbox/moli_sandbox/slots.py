@@ -1,4 +1,4 @@
-"""The pool of one zygote: forks single-use programs, has a monitor made for each, replaces the used ones, backs off when they fail."""
+"""The pool of one zygote: forks single-use programs, gives each to a monitor, replaces the used ones, backs off when they fail."""
 import json
 import math
 import os
@@ -21,10 +21,14 @@ SPARE_SLOTS = 1
 
 
 class Pool:
-    """Slots of one zygote. `nursery` is the socket to the process that forks monitors. `once`: the first slots are the only ones."""
+    """
+    Slots of one zygote. `nursery` is the socket to the process that forks monitors, `monitors` the one that all of these read from. `once`: the
+    first slots are the only ones.
+    """
 
-    def __init__(self, nursery, retire, keeper, count, filter_code, once=False):
+    def __init__(self, nursery, monitors, retire, keeper, count, filter_code, once=False):
         self.nursery = nursery
+        self.monitors = monitors
         self.retire = retire
         self.keeper = keeper
         self.count = count + SPARE_SLOTS
@@ -34,7 +38,7 @@ class Pool:
         self.image_bytes = 0
         # Process id of a program (as the zygote's namespace counts) to the pipe on which its monitor learns how it ended.
         self.programs = {}
-        # Programs whose monitor has not ended: these are the slots.
+        # Programs that a monitor has, or will take next: these are the slots.
         self.monitored = set()
         self.served = 0
         self.failed = 0
@@ -52,6 +56,7 @@ class Pool:
         poll.register(wake_read, select.POLLIN)
         poll.register(self.retire, 0)
         poll.register(self.nursery, select.POLLIN)
+        poll.register(self.monitors, select.POLLIN)
         retiring = False
         self.fill()
         report('zygote-ready', pid=os.getpid(), imageBytes=self.image_bytes)
@@ -62,7 +67,7 @@ class Pool:
                     poll.unregister(self.retire)
                 elif descriptor == wake_read:
                     os.read(wake_read, 4096)
-                elif not self.hear():
+                elif not self.hear(self.monitors if descriptor == self.monitors.fileno() else self.nursery):
                     # Without a nursery there are no monitors: this zygote is of no use any more.
                     return
             self.reap()
@@ -82,7 +87,7 @@ class Pool:
             self.left -= 1
 
     def make_slot(self):
-        """Forks a program into a pid namespace of its own and hands its other ends to a new monitor."""
+        """Forks a program into a pid namespace of its own and hands its other ends to the next free monitor."""
         control, child_control = socket.socketpair()
         results, child_results = socket.socketpair()
         stdout, child_stdout = os.pipe()
@@ -101,7 +106,7 @@ class Pool:
         kernel.enter_namespace(self.own_pids, kernel.CLONE_NEWPID)
         process = os.pidfd_open(pid)
         handed = [process, control.fileno(), stdout, stderr, results.fileno(), status, keeper.fileno()]
-        socket.send_fds(self.nursery, [json.dumps({'pid': pid, 'nonce': nonce.hex(), 'imageBytes': self.image_bytes}).encode()], handed)
+        socket.send_fds(self.monitors, [json.dumps({'pid': pid, 'nonce': nonce.hex(), 'imageBytes': self.image_bytes}).encode()], handed)
         for end in (control, child_control, results, child_results, keeper, child_keeper):
             end.close()
         for descriptor in (process, stdout, child_stdout, stderr, child_stderr, status):
@@ -109,9 +114,9 @@ class Pool:
         self.programs[pid] = status_write
         self.monitored.add(pid)
 
-    def hear(self):
-        """A monitor ended, and with it its slot. False when the nursery is gone."""
-        data = self.nursery.recv(4096)
+    def hear(self, teller):
+        """A monitor is done with its program, or died: the slot ends. False when the nursery is gone."""
+        data = teller.recv(4096)
         if not data:
             return False
         ended = json.loads(data)

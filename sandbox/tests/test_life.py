@@ -1,6 +1,7 @@
 """The life of a box: who may start it, what it gives, what it leaves behind. Nothing is the right answer to the last."""
 import json
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -134,6 +135,34 @@ class Life(unittest.TestCase):
             box.run('import os; os._exit(0)')
         until(lambda: descendants(box.process.pid) == alive(descendants(box.process.pid)), 'zombies to be reaped')
 
+    @needs_root
+    def test_a_monitor_keeps_nothing_of_a_run(self):
+        box = self.start()
+        monitors = monitors_of(box)
+        until(lambda: all('[eventpoll]' in str(descriptors_of(pid)) for pid in monitors), 'all to wait for a run')
+        before = {pid: descriptors_of(pid) for pid in monitors}
+        for code in ('print(1)', 'open("a.txt", "w").write("x")', 'import os\nos.makedirs("x/y")\nopen("x/y/z", "w").write("x")', '1 / 0', 'exit(3)'):
+            for _ in monitors:
+                self.assertNotEqual(box.run(code, [('in.csv', b'a,b\n1,2\n')]).verdict, 'platform_error')
+        until(lambda: {pid: descriptors_of(pid) for pid in monitors} == before, 'descriptors to be as they were')
+        self.assertEqual(monitors_of(box), monitors)
+
+    def test_a_monitor_leaves_after_what_was_not_regular(self):
+        box = self.start()
+        for code in ('while True: pass', 'import os\nos._exit(0)', 'import os\nos.write(3, b"x" * 100)'):
+            monitors = monitors_of(box)
+            box.run(code, limits={'wallSeconds': 1})
+            until(lambda: len(monitors_of(box)) == len(monitors) and monitors_of(box) != monitors, 'another monitor to take its place')
+
+    def test_a_monitor_that_dies_is_replaced(self):
+        box = self.start()
+        monitors = monitors_of(box)
+        for pid in monitors:
+            os.kill(pid, signal.SIGKILL)
+        until(lambda: len(monitors_of(box)) == len(monitors) and not monitors_of(box) & monitors, 'others to take their place')
+        for number in range(len(monitors)):
+            self.assertEqual(box.run(f'print({number})').text, f'{number}\n')
+
     def test_root_gives_up_root(self):
         if os.geteuid() != 0:
             self.skipTest('needs root')
@@ -223,6 +252,18 @@ class Life(unittest.TestCase):
         connection.read_until(lambda result: result.stdout)
         os.kill(zygote, signal.SIGKILL)
         self.assertEqual(connection.finish().verdict, 'platform_error')
+
+
+def monitors_of(box):
+    """Ids of a box's monitors: children of the nursery, which is the older of a generation's two processes."""
+    generation = [pid for pid in descendants(box.process.pid) if b'zygote.py' in command_line(pid)]
+    nursery = min(pid for pid in generation if b'init.py' in command_line(parent_of(pid)))
+    return {pid for pid in generation if parent_of(pid) == nursery}
+
+
+def descriptors_of(pid):
+    """Kinds of the open files of a process that waits for a run, those of its slot included."""
+    return sorted(re.sub(r':\[\d+\]$', '', os.path.basename(os.readlink(f'/proc/{pid}/fd/{name}'))) for name in os.listdir(f'/proc/{pid}/fd'))
 
 
 def command_line(pid):
