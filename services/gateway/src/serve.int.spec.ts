@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { freshDatabase, startRedis, type TestDatabase, type TestRedis, testFolder } from '@moli/testing';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startObjects } from './gateway.fixture.ts';
 
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 
@@ -172,6 +173,22 @@ describe('the process', () => {
     expect(code).toBe(1);
     expect(stderr).toMatch(/not as moli_app/);
   });
+
+  it('serves with its objects in S3, or says which setting is wrong', async () => {
+    const objects = await startObjects('s3');
+    const { child, ended, output } = start([], objects.env);
+    await expect.poll(output, { timeout: 30_000 }).toContain('the gateway listens');
+    const port = Number(/"port":(\d+)/.exec(output())?.[1]);
+    expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200);
+    child.kill('SIGTERM');
+    expect(await ended).toMatchObject({ code: 0 });
+    const wrong = { ...objects.env, MOLI_S3_SECRET_KEY: 'not-the-secret', LANG: 'zh_CN.UTF-8' };
+    const { code, stderr } = await start([], wrong).ended;
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/对象存储不接受访问密钥.*MOLI_S3_SECRET_KEY/);
+    expect(stderr).not.toContain('not-the-secret');
+    await objects.stop();
+  }, 120_000);
 
   it('stops on SIGTERM in order, with readers and idle connections open', async () => {
     const { child, ended, output } = start([]);
