@@ -16,6 +16,7 @@ import { TenantsModule } from './tenants/tenants.module.ts';
 import { ToolsModule } from './tools/tools.module.ts';
 import { TurnsModule } from './turns/turns.module.ts';
 import { UploadsModule } from './uploads/uploads.module.ts';
+import { Drain } from './web/drain.ts';
 import { WebModule } from './web/web.module.ts';
 
 /** Every part of the gateway, one module a folder. */
@@ -43,7 +44,7 @@ export class AppModule {
         SessionsModule,
         TurnsModule,
       ],
-      providers: [ProblemFilter],
+      providers: [ProblemFilter, Drain],
     };
   }
 }

@@ -14,6 +14,7 @@ import { registerDocs } from './openapi/docs.routes.ts';
 import { requestFault } from './problem/issues.ts';
 import { ProblemFilter, sendProblem } from './problem/problem.filter.ts';
 import { collectRoutes, type RouteEntry } from './routes.ts';
+import { Drain } from './web/drain.ts';
 import { registerRequestHooks } from './web/request.hooks.ts';
 import { registerWeb } from './web/web.routes.ts';
 
@@ -70,6 +71,7 @@ export async function createApp(config: GatewayConfig): Promise<GatewayApp> {
   const metrics = app.get(Metrics);
   fastify.setErrorHandler((error, request, reply) => sendProblem(request, reply, error, metrics));
   registerRequestHooks(fastify, metrics);
+  app.get(Drain).register(fastify);
   registerAuthentication(fastify, app.get(Authenticator));
   registerSignIn(fastify, app);
   registerWeb(fastify, config);

@@ -1,5 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { Agent, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { freshDatabase, startRedis, type TestDatabase, type TestRedis, testFolder } from '@moli/testing';
 import pg from 'pg';
@@ -189,6 +190,36 @@ describe('the process', () => {
     expect(stderr).not.toContain('not-the-secret');
     await objects.stop();
   }, 120_000);
+
+  it('sends clients away and answers what is under way when it has time to stop', async () => {
+    const { child, ended, output } = start([], { MOLI_SHUTDOWN_SECONDS: '60' });
+    await expect.poll(output, { timeout: 30_000 }).toContain('the gateway listens');
+    const port = Number(/"port":(\d+)/.exec(output())?.[1]);
+    const { key } = JSON.parse((await command('key', 'create')).stdout);
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const slow = request({ host: '127.0.0.1', port, path: '/v1/sessions', method: 'POST', headers });
+    const answered = new Promise<number | undefined>((resolve, reject) => {
+      slow.on('response', (response) => resolve(response.resume().statusCode)).on('error', reject);
+    });
+    slow.write('{"title":');
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const ask = () =>
+      new Promise<string | undefined>((resolve, reject) => {
+        request({ host: '127.0.0.1', port, path: '/livez', agent }, (response) => {
+          response.resume().on('end', () => resolve(response.headers.connection));
+        })
+          .on('error', reject)
+          .end();
+      });
+    expect(await ask()).toBe('keep-alive');
+    child.kill('SIGTERM');
+    await expect.poll(output, { timeout: 30_000 }).toContain('the gateway stops');
+    expect(await ask()).toBe('close');
+    slow.end('"slow"}');
+    expect(await answered).toBe(201);
+    expect(await ended).toMatchObject({ code: 0 });
+    agent.destroy();
+  });
 
   it('stops on SIGTERM in order, with readers and idle connections open', async () => {
     const { child, ended, output } = start([]);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { log } from '@moli/telemetry';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type pg from 'pg';
@@ -7,6 +8,7 @@ import { schemaState } from './database/migrator.ts';
 import { assertBoundRole } from './database/roles.ts';
 import { APP_POOL, AUTH_POOL, LOG_POOL } from './tokens.ts';
 import { BUILD } from './version.ts';
+import { Drain } from './web/drain.ts';
 
 /** Refuses to serve on a database that is not the code's, or as roles that row-level security does not bind. */
 async function assertDatabase(app: NestFastifyApplication): Promise<void> {
@@ -21,7 +23,14 @@ async function assertDatabase(app: NestFastifyApplication): Promise<void> {
     throw new Error(`the database is of a newer version (${unknown.join(', ')}): use that version of Moli`);
 }
 
-/** Stops in order: no new connections, open ones ended, modules stopped, pools closed; after the bound the process ends anyway. */
+/**
+ * With this long for the whole stop there is another gateway to go to, and clients get a moment to do so before turns and sockets end here: each
+ * answer closes its connection.
+ */
+const LONG_STOP_SECONDS = 10;
+const GOODBYE_MS = 3_000;
+
+/** Stops in order: clients sent away, turns ended, requests answered, modules stopped, pools closed; after the bound the process ends anyway. */
 function stopOnSignals(app: NestFastifyApplication, { shutdownSeconds }: GatewayConfig): void {
   let stopping = false;
   const stop = (signal: string): void => {
@@ -32,13 +41,17 @@ function stopOnSignals(app: NestFastifyApplication, { shutdownSeconds }: Gateway
       log.error('the gateway did not stop in time', { seconds: shutdownSeconds });
       process.exit(1);
     }, shutdownSeconds * 1000).unref();
-    app.close().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        log.error('the gateway did not stop cleanly', { error });
-        process.exit(1);
-      },
-    );
+    app.get(Drain).begin();
+    const goodbye = shutdownSeconds >= LONG_STOP_SECONDS ? sleep(GOODBYE_MS) : Promise.resolve();
+    goodbye
+      .then(() => app.close())
+      .then(
+        () => process.exit(0),
+        (error: unknown) => {
+          log.error('the gateway did not stop cleanly', { error });
+          process.exit(1);
+        },
+      );
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);

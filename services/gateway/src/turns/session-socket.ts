@@ -1,6 +1,6 @@
 import websocket from '@fastify/websocket';
 import { AppError } from '@moli/errors';
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Authenticator } from '../identity/authenticator.ts';
@@ -16,7 +16,9 @@ const MAX_PAYLOAD_BYTES = 1024 * 1024;
 
 /** `GET /v1/ws`: one socket for the text and the task states of many sessions. */
 @Injectable()
-export class SessionSocket implements OnModuleInit {
+export class SessionSocket implements OnModuleInit, OnModuleDestroy {
+  readonly #connections = new Set<SocketConnection>();
+
   constructor(
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
     @Inject(Authenticator) private readonly authenticator: Authenticator,
@@ -44,11 +46,18 @@ export class SessionSocket implements OnModuleInit {
             { sessions, turns, control, metrics },
             this.#credentialsOf(request),
           );
+          this.#connections.add(connection);
+          socket.once('close', () => this.#connections.delete(connection));
           connection.start();
         },
       });
     });
   }
+  /** While turns end here, clients go on at another gateway. */
+  onModuleDestroy(): void {
+    for (const connection of this.#connections) connection.sendAway();
+  }
+
   #credentialsOf(request: FastifyRequest): Credentials {
     return {
       byKey: (key) => this.authenticator.byKey(key, request),

@@ -24,7 +24,7 @@ const MAX_SUBSCRIPTIONS = 200;
 const MAX_WAITING_FRAMES = 200;
 
 /** Close codes: private ones start at 4000. */
-const CLOSE = { unauthenticated: 4401, tooBusy: 1013, policy: 1008 } as const;
+const CLOSE = { unauthenticated: 4401, tooBusy: 1013, policy: 1008, restart: 1012 } as const;
 
 interface Services {
   readonly sessions: SessionsService;
@@ -77,6 +77,11 @@ export class SocketConnection {
         }, AUTH_MILLISECONDS),
       );
     }
+  }
+
+  /** This gateway stops; the client comes back to another one and resumes. */
+  sendAway(): void {
+    this.#socket.close(CLOSE.restart, 'connect again');
   }
 
   #closed(): void {
