@@ -37,7 +37,8 @@ export const ExecutorReport = z.object({
 });
 export type ExecutorReport = z.infer<typeof ExecutorReport>;
 
-export type Admission = { admitted: true; tag: number } | { admitted: false; open: number };
+/** `open` runs take the places: `all` tenants' together, or the `tenant`'s own share. */
+export type Admission = { admitted: true; tag: number } | { admitted: false; by: 'all' | 'tenant'; open: number };
 
 /** `taken`: the run is or was somebody else's. */
 export type Claim = 'claimed' | 'cancelled' | 'taken';
@@ -72,7 +73,7 @@ export class RunLog {
     this.#scripts = redis as unknown as Scripted;
   }
 
-  /** Takes a place among the open runs, or says how many there are when all are taken. Exact: never over `bound`. */
+  /** Takes a place among the open runs, or says how many there are when all, or the tenant's share of them, are taken. Exact: never over `bound`. */
   async admit(run: OpenRun, bound: number): Promise<Admission> {
     const member = `${run.tenantId} ${run.runId}`;
     const [ok, value] = (await this.#scripts.moliRunAdmit(
@@ -83,7 +84,8 @@ export class RunLog {
       run.deadline,
       bound,
     )) as [number, number];
-    return ok === 1 ? { admitted: true, tag: value } : { admitted: false, open: value };
+    if (ok === 1) return { admitted: true, tag: value };
+    return { admitted: false, by: ok === 2 ? 'tenant' : 'all', open: value };
   }
 
   /** Gives the place back once the verdict is stored, or when the run was not accepted after all. */

@@ -4,12 +4,22 @@
  */
 
 /**
- * Bound, fair tag and entry in the set of open runs. Start-time fair queueing: `tag = max(V, last[tenant] + 1)`.
- * KEYS open, fair. ARGV tenant, member, deadline, bound. Answer {1, tag} or {0, open runs}.
+ * Bound, fair tag and entry in the set of open runs. Start-time fair queueing: `tag = max(V, last[tenant] + 1)`. A tenant may have as many open runs as
+ * there are free places, and no more: whoever comes next still finds some. That takes half of all at least, so nothing is counted before.
+ * KEYS open, fair. ARGV tenant, member, deadline, bound. Answer {1, tag}, {0, open runs}, or {2, open runs of the tenant}.
  */
 export const ADMIT = `
 local open = redis.call('ZCARD', KEYS[1])
-if open >= tonumber(ARGV[4]) then return {0, open} end
+local free = tonumber(ARGV[4]) - open
+if free <= 0 then return {0, open} end
+if open >= free then
+  local own = 0
+  local start = ARGV[1] .. ' '
+  for _, member in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
+    if string.sub(member, 1, #start) == start then own = own + 1 end
+  end
+  if own >= free then return {2, own} end
+end
 if open == 0 then redis.call('DEL', KEYS[2]) end
 redis.call('ZADD', KEYS[1], ARGV[3], ARGV[2])
 local v = tonumber(redis.call('HGET', KEYS[2], 'v') or '1')

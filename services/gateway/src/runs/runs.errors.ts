@@ -18,6 +18,17 @@ export const queueFull = (limit: number, used: number): AppError =>
     { fields: { limit, used }, retryAfterSeconds: 5 },
   );
 
+/** `used` counts the tenant's own runs that wait or run now: as many as there are places left for everybody. */
+export const shareFull = (used: number): AppError =>
+  new AppError(
+    'queue_full',
+    {
+      zh: `你的团队已有 ${used} 个运行在排队或执行，用满了一个团队可占的份额，其余位置留给其他团队。代码没有执行，请等一些运行结束后再试。`,
+      en: `Your team has ${used} runs that wait or run, which is all that one team may take: the other places are kept for other teams. None of the code ran; try again when some have ended.`,
+    },
+    { fields: { used }, retryAfterSeconds: 5 },
+  );
+
 export const otherRequest = (): AppError =>
   new AppError('conflict', {
     zh: '这个 idempotencyKey 已用于另一段代码。请为新的请求换一个键。',

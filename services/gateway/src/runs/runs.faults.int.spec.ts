@@ -188,13 +188,29 @@ describe('the queue', () => {
     const before = bounds.maxOpen;
     bounds.maxOpen = 5;
     try {
-      const answers = await Promise.all(
-        Array.from({ length: 12 }, () => client.execute({ code: 'print(1)' }, { prefer: 'respond-async' })),
-      );
-      const accepted = answers.filter(({ status }) => status === 202);
-      const refused = answers.filter(({ status }) => status === 429);
-      expect([accepted.length, refused.length]).toEqual([5, 7]);
-      expect(refused[0]?.json).toMatchObject({ code: 'queue_full', limit: 5, used: 5 });
+      const flood = async (from: RunsClient, count: number) => {
+        const starts = Array.from({ length: count }, () =>
+          from.execute({ code: 'print(1)' }, { prefer: 'respond-async' }),
+        );
+        const answers = await Promise.all(starts);
+        return {
+          accepted: answers.filter(({ status }) => status === 202),
+          refused: answers.filter(({ status }) => status === 429),
+        };
+      };
+      const stranger = async () => new RunsClient(gateway, (await gateway.newTenant('Other')).keys.member);
+      // As many as there are places left: the others keep some, each fewer than the one before.
+      const { accepted, refused } = await flood(client, 12);
+      expect([accepted.length, refused.length]).toEqual([3, 9]);
+      expect(refused[0]?.json).toMatchObject({
+        code: 'queue_full',
+        used: 3,
+        detail: expect.stringContaining('other teams'),
+      });
+      expect((await flood(await stranger(), 3)).accepted).toHaveLength(1);
+      expect((await flood(await stranger(), 3)).accepted).toHaveLength(1);
+      const last = await flood(await stranger(), 1);
+      expect(last.refused[0]?.json).toMatchObject({ code: 'queue_full', limit: 5, used: 5 });
       expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(0);
       executor = await ensureExecutor();
       for (const { json } of accepted) expect((await client.settled(json.runId)).verdict).toBe('ok');

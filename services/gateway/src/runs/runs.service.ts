@@ -21,7 +21,7 @@ import {
 import { RunQueue } from './run.queue.ts';
 import { toResult } from './run.result.ts';
 import { RunWatch } from './run.watch.ts';
-import { notQueued, otherRequest, queueFull, runNotFound } from './runs.errors.ts';
+import { notQueued, otherRequest, queueFull, runNotFound, shareFull } from './runs.errors.ts';
 import type { ExecuteRequest, RunPending, RunResult, StoredSpec } from './runs.schema.ts';
 import { type RunRow, RunsStore } from './runs.store.ts';
 
@@ -156,7 +156,9 @@ export class RunsService {
     const startBefore = acceptedAt + QUEUE_WAIT_MS;
     const { runLog } = this.queue;
     const admission = await runLog.admit({ tenantId, runId, deadline: startBefore }, this.bounds.maxOpen);
-    if (!admission.admitted) throw queueFull(this.bounds.maxOpen, admission.open);
+    if (!admission.admitted) {
+      throw admission.by === 'tenant' ? shareFull(admission.open) : queueFull(this.bounds.maxOpen, admission.open);
+    }
     try {
       const deadline = new Date(startBefore + spec.limits.wallSeconds * 1_000 + COLLECT_WAIT_MS);
       const inserted = await this.db.as(tenantId, (tx) => this.#insert(tx, caller, runId, request, spec, deadline));
