@@ -15,15 +15,17 @@ export interface AuditRow {
 export class AuditStore {
   /** Writes the row in the transaction of the act itself: one is not there without the other. */
   async append(tx: TenantTx, caller: { readonly actor: string }, row: AuditRow): Promise<void> {
-    await tx
-      .insertInto('audit')
-      .values({
-        actor: caller.actor,
-        action: row.action,
-        target: row.target ?? null,
-        outcome: row.outcome,
-        detail: JSON.stringify(row.detail ?? {}),
-      })
-      .execute();
+    await this.statement(tx, caller, row).execute();
+  }
+
+  /** The statement that writes the row, for `TenantTx.finish`. */
+  statement(tx: TenantTx, caller: { readonly actor: string }, row: AuditRow) {
+    return tx.insertInto('audit').values({
+      actor: caller.actor,
+      action: row.action,
+      target: row.target ?? null,
+      outcome: row.outcome,
+      detail: JSON.stringify(row.detail ?? {}),
+    });
   }
 }

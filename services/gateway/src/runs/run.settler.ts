@@ -36,14 +36,15 @@ export class RunSettler {
     const { runId, verdict, artifacts } = outcome;
     // Without artifacts in a run that the sandbox ended, there are no rows to look for.
     const tidy = artifacts.length > 0 || verdict === 'platform_error' || verdict === 'cancelled';
-    const stored = await this.db.as(tenantId, async (tx) => {
-      if (!(await this.store.settle(tx, outcome)))
-        return { mine: false, row: await this.store.get(tx, runId) } as const;
+    const { mine, unnamed } = await this.db.as(tenantId, async (tx) => {
+      const settling = this.store.settle(tx, outcome);
+      const [rows] = tidy ? [await settling.execute()] : await tx.finish([settling]);
+      if (rows.length === 0) return { mine: false, unnamed: [] };
       const ids = artifacts.map(({ id }) => id);
-      return { mine: true, unnamed: tidy ? await this.artifacts.keepOnly(tx, runId, ids) : [] } as const;
+      return { mine: true, unnamed: tidy ? await this.artifacts.keepOnly(tx, runId, ids) : [] };
     });
-    this.#afterwards(tenantId, outcome, stored.mine ? stored.unnamed : []);
-    if (!stored.mine) return stored.row?.outcome ?? outcome;
+    this.#afterwards(tenantId, outcome, unnamed);
+    if (!mine) return (await this.db.read(tenantId, (tx) => this.store.get(tx, runId)))?.outcome ?? outcome;
     this.metrics.runs.inc({ verdict });
     for (const [name, ms] of Object.entries(outcome.timings)) {
       this.metrics.runStageSeconds.observe({ stage: name.replace(/Ms$/, '') }, ms / 1_000);

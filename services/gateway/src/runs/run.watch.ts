@@ -36,7 +36,7 @@ export class RunWatch {
   async outcomeOf(tenantId: string, runId: string): Promise<{ outcome: Promise<RunOutcome> } | undefined> {
     const watched = this.#watched.get(runId);
     if (watched) return { outcome: watched };
-    const row = await this.db.as(tenantId, (tx) => this.store.get(tx, runId));
+    const row = await this.db.read(tenantId, (tx) => this.store.get(tx, runId));
     if (!row) return undefined;
     return { outcome: row.outcome ? Promise.resolve(row.outcome) : this.#watch(tenantId, runId) };
   }

@@ -182,8 +182,8 @@ export class RunsService {
     spec: StoredSpec,
     deadline: Date,
   ): Promise<boolean> {
-    if (!request.durable) await this.store.commitWithoutFlush(tx);
-    const inserted = await this.store.insert(tx, {
+    const unflushed = request.durable ? undefined : this.store.commitWithoutFlush(tx);
+    const inserting = this.store.insert(tx, {
       id: runId,
       sessionId: request.sessionId ?? null,
       turnId: request.turnId ?? null,
@@ -194,9 +194,10 @@ export class RunsService {
       spec,
       deadline,
     });
+    const [inserted] = await Promise.all([inserting, unflushed]);
     if (!inserted) return false;
     const detail = { codeBytes: Buffer.byteLength(spec.code), files: spec.files.map(({ id }) => id) };
-    await this.audit.append(tx, caller, { action: 'run.start', target: runId, outcome: 'ok', detail });
+    await tx.finish([this.audit.statement(tx, caller, { action: 'run.start', target: runId, outcome: 'ok', detail })]);
     return true;
   }
 

@@ -97,15 +97,14 @@ export class RunsStore {
     return query.orderBy('created_at', 'desc').orderBy('id', 'desc').limit(limit).execute();
   }
 
-  /** Writes the outcome unless there is one. True for exactly one caller. */
-  async settle(tx: TenantTx, outcome: RunOutcome): Promise<boolean> {
-    const updated = await tx
+  /** Writes the outcome unless there is one. Answers a row to exactly one caller. */
+  settle(tx: TenantTx, outcome: RunOutcome) {
+    return tx
       .updateTable('runs')
       .set({ verdict: outcome.verdict, outcome: toStored(outcome), finished_at: new Date() })
       .where('id', '=', outcome.runId)
       .where('verdict', 'is', null)
-      .executeTakeFirst();
-    return updated.numUpdatedRows === 1n;
+      .returning('id');
   }
 
   async requestCancel(tx: TenantTx, id: string): Promise<void> {
