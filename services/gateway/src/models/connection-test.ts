@@ -52,7 +52,7 @@ export async function testConnection(
       latencyMs: Math.round(performance.now() - started),
       reply: answer.text.trim().slice(0, 200).toWellFormed(),
       tools: called,
-      ...(called ? {} : { problem: problemOf(noToolCall(), locale) }),
+      ...(called ? {} : { problem: { ...problemOf(noToolCall(), locale), title: NO_TOOL_CALL[locale] } }),
       ...(models ? { models } : {}),
     };
   } catch (thrown) {
@@ -94,6 +94,12 @@ function withNames(thrown: unknown, model: string, models: readonly string[] | u
     { cause: thrown },
   );
 }
+
+/** In place of the code's own title: the server refused nothing. */
+const NO_TOOL_CALL: Readonly<Record<Locale, string>> = {
+  zh: '能聊天，但没有调用工具',
+  en: 'It can chat, but called no tool',
+};
 
 const noToolCall = (): AppError =>
   modelError(

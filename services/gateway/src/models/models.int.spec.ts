@@ -195,7 +195,7 @@ describe('the connection test tells the truth', () => {
       ok: true,
       tools: false,
       reply: 'ready',
-      problem: { detail: expect.stringContaining('did not call the tool') },
+      problem: { title: 'It can chat, but called no tool', detail: expect.stringContaining('did not call the tool') },
     });
   });
 
