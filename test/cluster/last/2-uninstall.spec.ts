@@ -6,7 +6,8 @@ import { get, helm, kubectl } from '../support/kubectl.ts';
 const { place } = Installation.shared();
 
 /** Kinds that hold data, and what the cluster itself keeps in every namespace. */
-const KEPT = /^(persistentvolumeclaim\/|configmap\/kube-root-ca\.crt|serviceaccount\/default|secret\/.*-secrets$|event)/;
+const KEPT =
+  /^(persistentvolumeclaim\/|configmap\/kube-root-ca\.crt|serviceaccount\/default|secret\/.*-secrets$|event)/;
 
 async function everythingOf(namespace: string): Promise<string[]> {
   const kinds = (await kubectl(['api-resources', '--verbs=list', '--namespaced', '-o', 'name'])).trim().split('\n');

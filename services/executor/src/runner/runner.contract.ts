@@ -264,6 +264,7 @@ export function runnerContract(name: string, make: () => Promise<Runner>, { host
     });
 
     it('runs as many at once as it has slots, and more after them', async () => {
+      await until(() => runner.status().idle > 0, { what: 'a sandbox is idle', timeoutMs: 60_000 });
       const codes = Array.from({ length: runner.slots * 3 }, (_, i) => specOf(`print(${i})`));
       const results = await Promise.all(codes.map((spec) => run(spec)));
       expect(results.map(({ sink }) => sink.stdout.toString())).toEqual(codes.map((_, i) => `${i}\n`));

@@ -44,9 +44,9 @@ export class CourierPool {
     this.#changed();
   }
 
-  /** Whether this Pod's courier is here. */
-  holds(podUid: string): boolean {
-    return this.all().some(({ pod }) => pod.uid === podUid);
+  /** This Pod's courier, when it is here. */
+  of(podUid: string): HeldCourier | null {
+    return this.all().find(({ pod }) => pod.uid === podUid) ?? null;
   }
 
   all(): HeldCourier[] {

@@ -11,8 +11,8 @@ const STUCK_DELETION_MS = 30_000;
 export interface PodFacts {
   readonly pod: V1Pod;
   readonly use: PodUse;
-  /** Its courier is attached to this executor. */
-  readonly ours: boolean;
+  /** Whether its courier is attached to this executor, and waits or has a run. */
+  readonly ours: 'idle' | 'busy' | null;
   /** Since when this executor has seen it up and with nobody (epoch ms). */
   readonly aloneSince: number | null;
 }
@@ -20,17 +20,17 @@ export interface PodFacts {
 /** `limited`: right, but only so many at once, or a fault that all Pods share would make the cluster start Pods without end. */
 export type Reaping = { readonly why: string; readonly limited: boolean } | null;
 
-/** Whether a Pod is to be deleted, and why. A Pod that somebody holds is never. */
+/** Whether a Pod is to be deleted, and why. One that has a run never is, and one that another executor holds is left to it. */
 export function reapingOf({ pod, use, ours, aloneSince }: PodFacts, identity: SandboxIdentity, now: number): Reaping {
   const { metadata, spec, status } = pod;
   // Not made by us: somebody else's business, and not ours to delete.
   if (spec?.serviceAccountName !== identity.serviceAccount) return null;
-  if (ours || use.holder !== null) return null;
+  if (ours === 'busy' || (ours === null && use.holder !== null)) return null;
   if (metadata?.deletionTimestamp) {
     const late = now - new Date(metadata.deletionTimestamp).getTime();
     return late > STUCK_DELETION_MS ? { why: 'its deletion is stuck', limited: false } : null;
   }
-  if (use.used) return { why: 'it had its run', limited: false };
+  if (use.used && ours === null) return { why: 'it had its run', limited: false };
   if (status?.phase === 'Succeeded' || status?.phase === 'Failed')
     return { why: `it is ${status.phase}`, limited: false };
   try {
@@ -39,6 +39,7 @@ export function reapingOf({ pod, use, ours, aloneSince }: PodFacts, identity: Sa
     if (error instanceof AttachRefusal) return { why: error.message, limited: false };
     throw error;
   }
+  if (ours === 'idle') return null;
   // Refused with a reason that passes by itself, such as an object store that is away: another Pod would be no better.
   if (use.refused !== null) return null;
   if (aloneSince !== null && now - aloneSince > UNATTACHED_MS) return { why: 'no executor has it', limited: true };

@@ -142,13 +142,18 @@ export class SandboxPods {
     const now = Date.now();
     for (const [i, pod] of pods.entries()) {
       const uid = uids[i]!;
-      const ours = pool.holds(uid);
-      const alone = isUp(pod) && !ours && uses[i]!.holder === null;
+      const courier = pool.of(uid);
+      const ours = courier && (pool.isBusy(courier) ? 'busy' : 'idle');
+      const alone = isUp(pod) && !courier && uses[i]!.holder === null;
       if (!alone) this.#aloneSince.delete(uid);
       else if (!this.#aloneSince.has(uid)) this.#aloneSince.set(uid, now);
       const aloneSince = this.#aloneSince.get(uid) ?? null;
       const reaping = reapingOf({ pod, use: uses[i]!, ours, aloneSince }, identity, now);
       if (!reaping || (reaping.limited && !this.#limited.take(performance.now()))) continue;
+      if (courier) {
+        pool.remove(courier);
+        courier.end();
+      }
       log.info('a sandbox Pod is deleted', { pod: pod.metadata?.name, why: reaping.why });
       this.#remover.remove({ name: pod.metadata?.name ?? '', uid });
     }
