@@ -28,7 +28,7 @@ def parse(arguments):
     parser.add_argument('--state', help='folder for the socket; made by the caller, closed to others')
     parser.add_argument('--slots', type=int, default=2, help='runs at the same time (default: %(default)s)')
     parser.add_argument('--uid', type=int, default=64001, help='user to become when started by root (default: %(default)s)')
-    parser.add_argument('--min-strength', default='userns+landlock+seccomp', help='refuse to start with less (default: %(default)s)')
+    parser.add_argument('--min-strength', default='userns+landlock+seccomp', help='refuse to start with less; without userns a Pod may do without namespaces (default: %(default)s)')
     parser.add_argument('--profile', choices=['python'], default='python', help='kind of slot (default: %(default)s)')
     parser.add_argument('--cpus', type=float, default=1.0, help='processors that one run may use, where cgroups are writable (default: %(default)s)')
     parser.add_argument('--no-cgroups', action='store_true', help='do without cgroups even where they are writable')

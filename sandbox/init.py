@@ -1,6 +1,6 @@
 """The first process of the outer box: starts zygotes, replaces worn ones without a gap, and reaps what is orphaned.
 
-Its argument is JSON: { listener, keeper, report, slots, preload, python, once }. A new zygote is ready before the old one stops taking runs; both
+Its argument is JSON: { listener, keeper, report, slots, preload, python, fonts, once, plain }. A new zygote is ready before the old one stops taking runs; both
 listen on the same socket meanwhile, so no run is lost. With `once` there is a single zygote, complete from the start, and the box ends with it.
 """
 import json
@@ -21,6 +21,7 @@ GENERATION_SECONDS = 600.0
 # After this long the first zygote, which loaded the core only, gets its full successor: by then the rest of the system has started.
 CORE_SECONDS = 5.0
 FIRST_BACKOFF, LAST_BACKOFF = 0.1, 5.0
+ZYGOTE = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'zygote.py')
 # All that a zygote, and so every run, has in its environment.
 ENVIRONMENT = {
     'PATH': '/usr/bin:/bin',
@@ -29,7 +30,6 @@ ENVIRONMENT = {
     'LC_ALL': 'C.UTF-8',
     'TMPDIR': '/tmp',
     'MPLBACKEND': 'Agg',
-    'MPLCONFIGDIR': '/opt/fonts',
     'PYTHONDONTWRITEBYTECODE': '1',
     'PYTHONUTF8': '1',
     # More threads than one would make each run start a pool; forked children can't use one anyway.
@@ -62,11 +62,11 @@ class Generation:
             kept = [descriptor for descriptor in (options['listener'], options['keeper'], retire_read, report_write) if descriptor >= 0]
             for descriptor in kept:
                 os.set_inheritable(descriptor, True)
-            environment = {**ENVIRONMENT, 'PYTHONHASHSEED': str(random.SystemRandom().randrange(1, 1 << 32))}
+            environment = {**ENVIRONMENT, 'MPLCONFIGDIR': options['fonts'], 'PYTHONHASHSEED': str(random.SystemRandom().randrange(1, 1 << 32))}
             arguments = {**options, 'retire': retire_read, 'report': report_write, 'preload': level}
             # -P: no folder of a run is ever on the path; -s: no packages of a user.
             try:
-                os.execve(options['python'], [options['python'], '-P', '-s', '/opt/moli/zygote.py', json.dumps(arguments)], environment)
+                os.execve(options['python'], [options['python'], '-P', '-s', ZYGOTE, json.dumps(arguments)], environment)
             except OSError as error:
                 report.report('zygote-failed', reason=str(error))
             os._exit(1)

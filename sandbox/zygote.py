@@ -1,8 +1,9 @@
 """One generation: a zygote that imports what user code will want and forks a program for each run, and beside it the nursery of the monitors.
 
 Started by init.py inside the outer box with an environment built from nothing; its argument is JSON:
-{ listener, retire, keeper, report, slots, preload, once }. The descriptors are inherited.
+{ listener, retire, keeper, report, slots, preload, once, plain }. The descriptors are inherited.
 """
+import functools
 import gc
 import json
 import os
@@ -11,7 +12,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from moli_sandbox import isolation, nursery, preload, report, slots, snapshot  # noqa: E402
+from moli_sandbox import isolation, nursery, plain, preload, report, slots, snapshot  # noqa: E402
 from moli_sandbox import syscalls as kernel  # noqa: E402
 
 
@@ -29,7 +30,8 @@ def main():
         ours.close()
         programs.close()
         # Before the imports: a library may start threads, and then the kernel refuses.
-        isolation.new_user_namespace(kernel.CLONE_NEWPID)
+        if not options['plain']:
+            isolation.new_user_namespace(kernel.CLONE_NEWPID)
         if os.fork() == 0:
             become_zygote(options, theirs, announcements, keeper)
         os._exit(0)
@@ -54,8 +56,9 @@ def become_zygote(options, nursery_socket, announcements, keeper):
     """Never returns. It needs its own pid namespace to be able to make one for each run; when it dies, its programs die."""
     os.close(options['listener'])
     preload.load(options['preload'])
-    filter_code = isolation.compile_for_this_machine()
-    pool = slots.Pool(nursery_socket, announcements, options['retire'], keeper, options['slots'], filter_code, options['once'])
+    kind = plain.PlainIsolation if options['plain'] else isolation.Isolation
+    walls = functools.partial(kind, isolation.compile_for_this_machine())
+    pool = slots.Pool(nursery_socket, announcements, options['retire'], keeper, options['slots'], walls, options['once'], options['plain'])
     keep_what_is_loaded()
     kernel.set_dumpable(True)
     pool.image_bytes = snapshot.take()

@@ -104,8 +104,9 @@ class Collection:
         return artifacts
 
     def _folder(self, descriptor, prefix, depth):
-        # A program may have closed a folder to everyone, the work folder too.
-        os.fchmod(descriptor, 0o700)
+        # A program may have closed a folder to everyone, the work folder too; but not the volume of a Pod, which belongs to root.
+        if os.fstat(descriptor).st_uid == os.getuid():
+            os.fchmod(descriptor, 0o700)
         with os.scandir(descriptor) as entries:
             for entry in entries:
                 self.entries += 1

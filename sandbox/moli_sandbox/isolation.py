@@ -72,9 +72,13 @@ class Isolation:
         for folder in PRIVATE_FOLDERS:
             kernel.mount(None, folder, None, kernel.MS_REMOUNT | FLAGS, f'size={disk_bytes},nr_inodes={MAX_FILES}')
 
+    def limit(self, limits):
+        """What the kernel holds the process itself to."""
+        set_resource_limits(limits)
+
     def close(self, limits):
         """Closes every wall for good; the next thing to run is user code. `limits` as in PROTOCOL.md."""
-        set_resource_limits(limits)
+        self.limit(limits)
         kernel.drop_bounding_set()
         kernel.drop_capabilities()
         kernel.set_no_new_privileges()

@@ -12,7 +12,7 @@ import tempfile
 import time
 import traceback
 
-from . import advice, canary, cgroup_tree, outer, proof
+from . import advice, canary, cgroup_tree, outer, plain, proof
 from . import syscalls as kernel
 
 # The strongest first; each word is a layer.
@@ -38,11 +38,17 @@ def log(level, message, **fields):
     print(json.dumps({'level': level, 'time': int(time.time() * 1000), 'msg': message, **fields}, ensure_ascii=False), file=sys.stderr, flush=True)
 
 
+class NamespacesRefused(Refused):
+    """The node or the machine lets this user make no namespaces."""
+
+
 class Keeper:
     """One outer box. `options` as box.py parses them."""
 
-    # Whether the box ends after one run.
-    once = False
+    # Whether the box ends after one run; whether it has no namespaces.
+    once = plain = False
+    # Longest wait for the first slots.
+    ready_seconds = READY_SECONDS
 
     def __init__(self, options):
         self.options = options
@@ -60,9 +66,7 @@ class Keeper:
         """Until the box ends. Returns the exit status."""
         try:
             kernel.set_parent_death_signal(signal.SIGTERM)
-            self.start()
-            self.wait_until_ready()
-            self.check_namespaces()
+            self.come_up()
             found = self.try_canary()
             self.check_strength(found['strength'])
             self.say({'ready': True, **found, 'slots': self.options.slots})
@@ -99,6 +103,12 @@ class Keeper:
                 f'这台机器的沙箱强度只有 {strength}，缺少 {words}；配置要求 {self.options.min_strength}。',
                 missing, strength,
             )
+
+    def come_up(self):
+        """Until the box has its slots."""
+        self.start()
+        self.wait_until_ready()
+        self.check_namespaces()
 
     def check_namespaces(self):
         """The first process of the box must be in namespaces of its own."""
@@ -173,7 +183,9 @@ class Keeper:
             program = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
             outer.be_first_when_memory_ends()
             as_root = os.geteuid() == 0
-            if as_root:
+            if self.plain:
+                plain.lay_out(environment)
+            elif as_root:
                 kernel.unshare(kernel.CLONE_NEWNS)
                 outer.stage_sources(environment, program)
                 outer.give_up_root(self.options.uid)
@@ -184,9 +196,10 @@ class Keeper:
             first = os.fork()
             if first == 0:
                 kernel.set_parent_death_signal(signal.SIGKILL)
-                if not as_root:
-                    outer.stage_sources(environment, program)
-                outer.build_root()
+                if not self.plain:
+                    if not as_root:
+                        outer.stage_sources(environment, program)
+                    outer.build_root()
                 outer.seal()
                 self.become_init(listener, requests, report)
             # Only the waiting is left: nothing of the box is held here.
@@ -210,22 +223,27 @@ class Keeper:
         os.closerange(REPORT + 1, 4096)
         options = {
             'listener': LISTENER, 'keeper': KEEPER_REQUESTS if self.trees else -1, 'report': REPORT, 'slots': self.options.slots,
-            'preload': self.options.preload, 'python': '/opt/python/bin/python', 'once': self.once,
+            'preload': self.options.preload, 'once': self.once, 'plain': self.plain,
+            'python': os.path.abspath(self.options.python) if self.plain else '/opt/python/bin/python',
+            'fonts': plain.FONTS if self.plain else '/opt/fonts',
         }
+        # In its box the program lies at a place of its own.
+        first = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'init.py') if self.plain else '/opt/moli/init.py'
         os.chdir('/')
-        os.execve('/usr/bin/python3', ['/usr/bin/python3', '-I', '-S', '-B', '/opt/moli/init.py', json.dumps(options)], {'LANG': 'C.UTF-8', 'PATH': '/usr/bin:/bin'})
+        os.execve('/usr/bin/python3', ['/usr/bin/python3', '-I', '-S', '-B', first, json.dumps(options)], {'LANG': 'C.UTF-8', 'PATH': '/usr/bin:/bin'})
 
     def wait_until_ready(self):
         """Until the first zygote has its slots."""
-        deadline = time.monotonic() + READY_SECONDS
+        deadline = time.monotonic() + self.ready_seconds
         problem = 'the box ended'
         while not self.ended and time.monotonic() < deadline:
             for event in self.turn(deadline - time.monotonic()):
                 if event['event'] == 'zygote-ready':
                     return
                 problem = event.get('reason', problem)
-                if event['event'] == 'box-failed' and (advised := advice.namespaces_refused(self.once, problem)):
-                    raise Refused(f'The sandbox could not be started ({problem}): {advised[1]}', f'无法启动沙箱（{problem}）：{advised[0]}', LAYERS[:1])
+                if event['event'] == 'box-failed' and not self.plain and (advised := advice.namespaces_refused(self.once, problem)):
+                    raise NamespacesRefused(
+                        f'The sandbox could not be started ({problem}): {advised[1]}', f'无法启动沙箱（{problem}）：{advised[0]}', LAYERS[:1])
                 if event.get('inARow', 0) >= MAX_FALSE_STARTS:
                     raise Refused(f'The sandbox could not be started: {problem}; see the log.', f'无法启动沙箱：{problem}，详见日志。', LAYERS[:1])
         raise Refused(f'The sandbox could not be started: {problem}', f'无法启动沙箱：{problem}', LAYERS[:1])

@@ -7,8 +7,8 @@ of it by a file in the folder that both share, and the container's own limits st
 import json
 import os
 
-from . import container
-from .keeper import LAYERS, Keeper, Refused, log
+from . import container, plain
+from .keeper import Keeper, NamespacesRefused, Refused, log
 
 READY_FILE = 'ready.json'
 # The courier is another user in the group of this one.
@@ -21,6 +21,8 @@ class PodKeeper(Keeper):
     """`options` as box.py parses them; `state` is the shared folder."""
 
     once = True
+    # Many Pods of a pool may start on a node at once; 47 s were seen with ten programs for each processor.
+    ready_seconds = 180.0
 
     def __init__(self, options):
         super().__init__(options)
@@ -47,6 +49,33 @@ class PodKeeper(Keeper):
                 'This Pod has offered its sandbox before; a Pod serves one run. Delete the Pod: its Deployment makes another.',
                 '这个 Pod 的沙箱已经提供过一次，一个 Pod 只运行一次。请删除该 Pod，Deployment 会补上新的。', ['unused'])
         super().start()
+
+    def come_up(self):
+        """Without namespaces where the node refuses them and the configuration asks for none."""
+        try:
+            super().come_up()
+        except NamespacesRefused as refused:
+            if 'userns' in self.options.min_strength.split('+'):
+                raise
+            self.come_up_plain(refused)
+
+    def come_up_plain(self, refused):
+        faults = plain.faults()
+        if faults:
+            zh, en = ('；'.join(words) for words in zip(*faults))
+            raise Refused(f'{refused.en} Without namespaces: {en}.', f'{refused.zh} 不使用命名空间时：{zh}。', refused.missing)
+        log('warn', 'no namespaces here: Landlock and seccomp only', reason=refused.en)
+        self.end()
+        self.plain = True
+        super().start()
+        self.ended = False
+        self.wait_until_ready()
+
+    def try_canary(self):
+        found = super().try_canary()
+        if self.plain:
+            plain.clear()
+        return found
 
     def earlier_answer(self):
         """What a container of this Pod that ran before this one left behind."""

@@ -39,6 +39,10 @@ class Relay:
         self.stderr = Output('E', self.limits['outputBytes'])
         input_bytes = sum((file['bytes'] + 4095) // 4096 * 4096 for file in job['files'])
         self.usage = Usage((slot.pid, slot.own_pid), folders, slot.group, input_bytes, slot.image_bytes)
+        # Without namespaces the kernel holds neither the folders nor the threads to the job's limits.
+        self.plain = 'userns' not in slot.layers
+        if self.plain:
+            self.usage.start_disk()
         self.channel = ResultReader(slot.nonce)
         self.pending = bytearray()
         self.skipped = []
@@ -207,6 +211,10 @@ class Relay:
             self.reason = 'timeout_cpu'
         elif memory > self.limits['memoryBytes']:
             self.reason = 'memory_limit'
+        elif self.plain and self.usage.threads > self.limits['pids']:
+            self.reason = 'pids_limit'
+        elif self.plain and self.usage.disk_bytes() > self.limits['diskBytes']:
+            self.reason = 'disk_limit'
 
     def drain_now(self, descriptor, output):
         """Reads what a pipe holds at this moment, up to its capacity."""

@@ -7,7 +7,7 @@ import signal
 import socket
 import time
 
-from . import isolation, monitor, program
+from . import monitor, program
 from . import syscalls as kernel
 from .channel import NONCE_BYTES
 from .report import report
@@ -22,11 +22,11 @@ SPARE_SLOTS = 1
 
 class Pool:
     """
-    Slots of one zygote. `nursery` is the socket to the process that forks monitors, `monitors` the one that all of these read from. `once`: the
-    first slots are the only ones.
+    Slots of one zygote. `nursery` is the socket to the process that forks monitors, `monitors` the one that all of these read from; `make_walls`
+    gives the Isolation of a run; `once`: the first slots are the only ones; `plain`: without namespaces.
     """
 
-    def __init__(self, nursery, monitors, retire, keeper, count, filter_code, once=False):
+    def __init__(self, nursery, monitors, retire, keeper, count, make_walls, once=False, plain=False):
         self.nursery = nursery
         self.monitors = monitors
         self.retire = retire
@@ -34,7 +34,8 @@ class Pool:
         self.count = count + SPARE_SLOTS
         # Slots that may still be made.
         self.left = self.count if once else math.inf
-        self.filter_code = filter_code
+        self.make_walls = make_walls
+        self.plain = plain
         self.image_bytes = 0
         # Process id of a program (as the zygote's namespace counts) to the pipe on which its monitor learns how it ended.
         self.programs = {}
@@ -95,15 +96,17 @@ class Pool:
         status, status_write = os.pipe()
         keeper, child_keeper = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         nonce = os.urandom(NONCE_BYTES)
-        kernel.unshare(kernel.CLONE_NEWPID)
+        if not self.plain:
+            kernel.unshare(kernel.CLONE_NEWPID)
         pid = os.fork()
         if pid == 0:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             pipes = {'control': child_control.fileno(), 'stdout': child_stdout, 'stderr': child_stderr, 'results': child_results.fileno()}
-            program.wait_for_job(pipes, nonce, self.keeper, child_keeper, isolation.Isolation(self.filter_code))
+            program.wait_for_job(pipes, nonce, self.keeper, child_keeper, self.make_walls())
         # The next unshare begins from the zygote's own namespace again.
-        kernel.enter_namespace(self.own_pids, kernel.CLONE_NEWPID)
+        if not self.plain:
+            kernel.enter_namespace(self.own_pids, kernel.CLONE_NEWPID)
         process = os.pidfd_open(pid)
         handed = [process, control.fileno(), stdout, stderr, results.fileno(), status, keeper.fileno()]
         socket.send_fds(self.monitors, [json.dumps({'pid': pid, 'nonce': nonce.hex(), 'imageBytes': self.image_bytes}).encode()], handed)

@@ -23,6 +23,8 @@ class Usage:
         self.memory_peak = 0
         self.cpu_ms = 0.0
         self.cpu_base = 0.0
+        self.disk_base = 0
+        self.threads = 0
         self.start_cpu()
         self.memory_base = self._resident_bytes()[0]
 
@@ -45,10 +47,16 @@ class Usage:
                     if line.startswith((b'RssAnon:', b'RssShmem:')):
                         name, value = line.split()[:2]
                         found[name] = int(value) * 1024
+                    elif line.startswith(b'Threads:'):
+                        self.threads = int(line.split()[1])
         except OSError:
             pass
         # How much of the zygote's image the program has looked at, nobody says: all of it is taken off.
         return found.get(b'RssAnon:', 0), max(0, found.get(b'RssShmem:', 0) - self.image_bytes)
+
+    def start_disk(self):
+        """What lies in the folders now does not count: where they are not the run's own, others have been there."""
+        self.disk_base = self.disk_bytes()
 
     def disk_bytes(self):
         """Bytes in the private memory file systems, the input files not counted."""
@@ -56,7 +64,7 @@ class Usage:
         for folder in self.folders:
             info = os.fstatvfs(folder)
             total += (info.f_blocks - info.f_bfree) * info.f_frsize
-        return max(0, total - self.input_bytes)
+        return max(0, total - self.input_bytes - self.disk_base)
 
     def sample(self):
         """Takes the numbers now; returns (memory bytes, CPU seconds)."""

@@ -1,10 +1,11 @@
 """Runs a command as a container of a `restricted` Pod would: for tests on a machine without a cluster. Needs root, and gives it up.
 
-    podlike.py STATE JSON COMMAND…        JSON: { memoryBytes?, refuse? }
+    podlike.py STATE JSON COMMAND…        JSON: { memoryBytes?, refuse?, image? }
 
 Own pid, mount, ipc, uts and network namespaces; a /proc with masked paths (so that a fresh one can't be mounted); a read-only root but for STATE;
 user and group 10001; no capability; no new privileges; the committed seccomp profile, without the calls in `refuse`; a memory cgroup if one is asked
-for. What it is not: containerd, kubelet, AppArmor.
+for. `image`: { path: folder of this machine } of what the image holds; then the root is nothing else, with in-memory volumes for work folders and
+STATE at /run/moli. What it is not: containerd, kubelet, AppArmor.
 """
 import json
 import os
@@ -43,20 +44,46 @@ def memory_group(size):
     return folder
 
 
+def build_image(state, image):
+    """A root with the system of this machine, the folders of the image and in-memory volumes, in place of the machine's."""
+    root = '/mnt'
+    kernel.mount('tmpfs', root, 'tmpfs', 0, 'mode=755')
+    for folder in ('usr', 'etc', 'dev', 'proc', 'sys', 'tmp', 'workspace', 'mnt/data', 'run/moli', 'old', *(path.lstrip('/') for path in image)):
+        os.makedirs(f'{root}/{folder}', exist_ok=True)
+    for link in ('bin', 'sbin', 'lib', 'lib64'):
+        os.symlink(f'usr/{link}', f'{root}/{link}')
+    for path in ('/dev', '/proc', '/sys'):
+        kernel.mount(path, f'{root}{path}', None, kernel.MS_BIND | kernel.MS_REC)
+    for path, folder in {'/usr': '/usr', '/etc': '/etc', **image}.items():
+        kernel.bind_read_only(folder, f'{root}{path}')
+    for folder in ('tmp', 'workspace', 'dev/shm'):
+        kernel.mount('tmpfs', f'{root}/{folder}', 'tmpfs', 0, 'mode=1777,size=64m')
+    kernel.mount(f'{root}/workspace', f'{root}/mnt/data', None, kernel.MS_BIND)
+    kernel.mount(state, f'{root}/run/moli', None, kernel.MS_BIND)
+    os.chdir(root)
+    kernel.pivot_root('.', 'old')
+    os.chdir('/')
+    kernel.unmount_lazy('/old')
+
+
 def become_container(state, options):
     """In the first process of the new pid namespace."""
+    code = seccomp.compile_policy(profile(options.get('refuse', ())), platform.machine())
     kernel.mount(None, '/', None, kernel.MS_REC | kernel.MS_PRIVATE)
     kernel.mount('proc', '/proc', 'proc', kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
     for path in filter(os.path.isdir, MASKED):
         kernel.mount('tmpfs', path, 'tmpfs', kernel.MS_RDONLY)
-    kernel.mount(state, state, None, kernel.MS_BIND)
+    if 'image' in options:
+        build_image(state, options['image'])
+    else:
+        kernel.mount(state, state, None, kernel.MS_BIND)
     kernel.mount(None, '/', None, kernel.MS_BIND | kernel.MS_REMOUNT | kernel.MS_RDONLY)
     kernel.drop_bounding_set()
     os.setgroups([USER])
     os.setresgid(USER, USER, USER)
     os.setresuid(USER, USER, USER)
     kernel.set_no_new_privileges()
-    kernel.install_seccomp(seccomp.compile_policy(profile(options.get('refuse', ())), platform.machine()))
+    kernel.install_seccomp(code)
 
 
 def main(state, options, command):

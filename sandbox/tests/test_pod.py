@@ -4,11 +4,11 @@ import os
 import stat
 import subprocess
 
-from support import BOX, PYTHON, SYSTEM_PYTHON, Box, needs_python, needs_root, unittest, until
+from support import BOX, PYTHON, SANDBOX, SYSTEM_PYTHON, Box, needs_python, needs_root, unittest, until
 
 import podlike
 import test_walls
-from moli_sandbox import advice
+from moli_sandbox import advice, keeper, landlock, plain
 
 MIB = 1 << 20
 CHART = 'import pandas as pd, matplotlib.pyplot as plt\npd.Series([1, 2]).plot(title="销售额 −1"); plt.savefig("图.png")\nprint("drawn")'
@@ -21,6 +21,17 @@ def pod(*arguments, preload='none', **options):
 
     def wrapped(state, command):
         return [SYSTEM_PYTHON, podlike.__file__, state, json.dumps(options), *command]
+
+    return Box('--pod', *arguments, preload=preload, wrapped=wrapped)
+
+
+def plain_pod(*arguments, preload='none', **options):
+    """The same from an image, with in-memory volumes for the work folders, on a node that refuses namespaces."""
+    places = {PYTHON: '/opt/moli/python/bin/python', BOX: '/opt/moli/sandbox/box.py'}
+    options = {'refuse': ['unshare'], 'image': {'/opt/moli/python': keeper.environment_of(PYTHON), '/opt/moli/sandbox': SANDBOX}, **options}
+
+    def wrapped(state, command):
+        return [SYSTEM_PYTHON, podlike.__file__, state, json.dumps(options), *({**places, state: '/run/moli'}.get(word, word) for word in command)]
 
     return Box('--pod', *arguments, preload=preload, wrapped=wrapped)
 
@@ -213,6 +224,80 @@ class PodWalls(test_walls.Walls):
     test_randomness_differs_between_runs = None
     # About what was loaded before, which is nothing here.
     test_shadowing_modules_touches_only_the_run = None
+
+
+@needs_python
+@needs_root
+class WithoutNamespaces(unittest.TestCase):
+    """What is left where a node refuses namespaces and the configuration allows it."""
+
+    @classmethod
+    def setUpClass(cls):
+        if landlock.version() < plain.SIGNALS_SCOPED:
+            raise unittest.SkipTest('Landlock of this kernel is too old')
+
+    ALLOWED = ('--min-strength', 'landlock+seccomp')
+
+    def start(self, *arguments, **options):
+        box = plain_pod(*arguments, **options)
+        self.addCleanup(box.close)
+        return box
+
+    def run_code(self, code, limits=None, files=(), **options):
+        box = self.start(*self.ALLOWED, **options)
+        self.assertTrue(box.answer.get('ready'), f'{box.answer}\n{box.read_log()}')
+        self.assertEqual(box.answer['strength'], 'landlock+seccomp')
+        result = box.run(code, files, limits)
+        self.assertEqual(box.process.wait(30), 0)
+        return result
+
+    def test_only_when_allowed(self):
+        box = self.start()
+        self.assertEqual((box.answer['ready'], box.answer['missing']), (False, ['userns']))
+
+    def test_namespaces_are_taken_where_they_are(self):
+        box = self.start(*self.ALLOWED, refuse=[])
+        self.assertEqual(box.answer['strength'], 'userns+landlock+seccomp')
+
+    def test_the_reference_job(self):
+        result = self.run_code(CHART, preload='core')
+        self.assertEqual((result.verdict, result.text, [artifact['name'] for artifact in result.artifacts]), ('ok', 'drawn\n', ['图.png']))
+        self.assertEqual(result.end['strength'], 'landlock+seccomp')
+
+    def test_inputs_and_both_names_of_the_work_folder(self):
+        result = self.run_code('import os\nprint(os.listdir("."), open("/mnt/data/a.csv").read())\nopen("b.txt", "w").write("x")', files={'a.csv': b'1,2'})
+        self.assertEqual((result.text, [artifact['name'] for artifact in result.artifacts]), ("['a.csv'] 1,2\n", ['b.txt']))
+
+    def test_walls(self):
+        result = self.run_code(
+            f'{test_walls.PREAMBLE}\nimport socket\nprint(json.dumps([refused(f) for f in (socket.socket, os.fork, lambda: os.kill(os.getppid(), 9), lambda: os.kill(1, 9),'
+            'lambda: os.listdir("/proc"), lambda: open("/proc/1/environ"), lambda: open("/proc/self/mem"), lambda: os.listdir("/"), lambda: open("/usr/x", "w"))]))')
+        self.assertEqual(json.loads(result.text), ['EACCES', 'EPERM', 'EPERM', 'EPERM', 'EACCES', 'EACCES', 'EACCES', 'EACCES', 'EROFS'])
+
+    def test_the_shared_folder_is_closed(self):
+        box = self.start(*self.ALLOWED)
+        self.assertTrue(box.answer.get('ready'), box.answer)
+        result = box.run(f'{test_walls.PREAMBLE}\nprint(refused(lambda: open("/run/moli/ready.json")), refused(lambda: open("/run/moli/x", "w")))')
+        self.assertEqual(result.text, 'EACCES EACCES\n')
+
+    def test_limits(self):
+        for code, limits, verdict in (
+            ('x = []\nwhile True: x.append(bytearray(8 << 20))', {'memoryBytes': 100 * MIB}, 'memory_limit'),
+            ('import threading, time\nwhile True: threading.Thread(target=time.sleep, args=(60,)).start()', {'pids': 20}, 'pids_limit'),
+            ('with open("f", "wb") as f:\n  while True: f.write(bytes(1 << 20))', {'diskBytes': 5 * MIB}, 'disk_limit'),
+            ('import itertools\nfor i in itertools.count(): open(f"f{i}", "wb").write(bytes(1 << 20))', {'diskBytes': 5 * MIB}, 'disk_limit'),
+            ('while True: pass', {'cpuSeconds': 1, 'wallSeconds': 60}, 'timeout_cpu'),
+        ):
+            with self.subTest(code):
+                self.assertEqual(self.run_code(code, limits).verdict, verdict)
+
+    def test_without_its_volumes(self):
+        box = pod(*self.ALLOWED, refuse=['unshare'])
+        self.addCleanup(box.close)
+        self.assertEqual(box.answer['missing'], ['userns'])
+        for text in box.answer['reasons'].values():
+            self.assertIn('/workspace', text)
+            self.assertIn('emptyDir', text)
 
 
 class Advice(unittest.TestCase):
