@@ -124,6 +124,23 @@ function putAndGet(store: () => ObjectStore, at: (rest: string) => string, under
     }
   });
 
+  it('says that it can be used', async () => {
+    await expect(store().check()).resolves.toBeUndefined();
+  });
+
+  it('keeps content of many pieces, and lets a reader go in the middle of it', async () => {
+    const data = randomBytes(9_000_000);
+    const pieces = Array.from({ length: 90 }, (_, n) => data.subarray(n * 100_000, (n + 1) * 100_000));
+    await store().put(at('k'), Readable.from(pieces, { objectMode: false }), { sha256: sha256(data) });
+    const left = await store().get(at('k'));
+    for await (const piece of left.stream) {
+      expect((piece as Buffer).length).toBeGreaterThan(0);
+      break;
+    }
+    (await store().get(at('k'))).stream.destroy();
+    expect((await buffer((await store().get(at('k'))).stream)).equals(data)).toBe(true);
+  });
+
   it('says what is not there', async () => {
     await expect(store().get(at('none'))).rejects.toMatchObject({ code: 'not_found' });
     expect(await store().stat(at('none'))).toBeNull();

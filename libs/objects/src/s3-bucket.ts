@@ -6,8 +6,8 @@ import { codeOf, S3Unavailable } from './s3-fault.ts';
 
 /** Below it lie uploads that people have not finished, in whatever form the owner of uploads keeps them. */
 export const UNFINISHED_PREFIX = 'unfinished/';
-/** Objects that a start writes to see whether it may, and removes. */
-const PROBE_PREFIX = 'moli-probe/';
+/** Objects that a start writes to see whether it may, and removes; one that a crash leaves there is swept with the uploads. */
+const PROBE_PREFIX = `${UNFINISHED_PREFIX}probe-`;
 
 export interface BucketState {
   readonly made: boolean;

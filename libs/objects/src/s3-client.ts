@@ -51,7 +51,8 @@ export function makeClient(options: S3Options, endpoint: string): Client {
 }
 
 function makeAgents({ ca }: S3Options): { httpAgent: http.Agent; httpsAgent: https.Agent } {
-  const common = { keepAlive: true, maxSockets: 64 };
+  // A download holds its connection for as long as its reader takes; probes and uploads must not wait for those.
+  const common = { keepAlive: true, maxSockets: 512 };
   return {
     httpAgent: new http.Agent(common),
     httpsAgent: new https.Agent({ ...common, ...(ca === undefined ? {} : { ca }) }),

@@ -205,9 +205,9 @@ describe.each(servers.map((server): [string, TestS3] => [server.name, server]))(
     });
 
     once('where the server does not encrypt as it is told', async () => {
-      const head = of('HEAD', 'moli-probe/');
+      const head = of('HEAD', 'unfinished/probe-');
       proxy.fault(head, { kind: 'answer', status: 200, headers: { 'content-length': '4' } }, always);
-      const put = of('PUT', 'moli-probe/');
+      const put = of('PUT', 'unfinished/probe-');
       let puts = 0;
       const body = '<Error><Code>PreconditionFailed</Code></Error>';
       proxy.fault((request) => put(request) && ++puts === 1, { kind: 'answer', status: 200 });

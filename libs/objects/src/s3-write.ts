@@ -14,6 +14,9 @@ import { codeOf } from './s3-fault.ts';
 
 type Parts = AsyncIterable<Buffer>;
 
+/** Parts of one upload that are on their way together: hides the time that a server takes to answer, at 8 MiB of memory each. */
+const PARTS_AT_ONCE = 3;
+
 /**
  * Writes an object whole or not at all: up to 8 MiB in one request, more in parts that are joined at the end. The digest is kept with the object,
  * so it must be known when writing begins: a large body of unknown digest waits in a temporary file first.
@@ -80,13 +83,21 @@ class Write {
     const uploadId = await this.#door.run((client) =>
       client.initiateNewMultipartUpload(bucket, this.#key, { ...this.#headers }),
     );
+    const sent: Promise<string>[] = [];
     try {
-      const etags: string[] = [];
-      for await (const part of parts) etags.push(await this.#part(uploadId, etags.length + 1, part));
+      for await (const part of parts) {
+        const etag = this.#part(uploadId, sent.length + 1, part);
+        // It is awaited below, perhaps after another one has failed.
+        etag.catch(() => {});
+        sent.push(etag);
+        await sent.at(-PARTS_AT_ONCE);
+      }
+      const etags = await Promise.all(sent);
       const content = finish();
       await this.#publish((client) => this.#complete(client, uploadId, etags));
       return content;
     } catch (error) {
+      await Promise.allSettled(sent);
       // What cannot be taken away now is found by the sweep.
       await this.#door.run((client) => client.abortMultipartUpload(bucket, this.#key, uploadId), 1).catch(() => {});
       throw error;

@@ -116,10 +116,20 @@ class BucketUploads extends S3Store {
   }
 
   async sweep(now: number): Promise<number> {
+    const uploads = await this.#list(now);
     let removed = 0;
+    for (const [id, { begun, finished, newest }] of uploads) {
+      const old = now - (begun ?? newest) > this.expirationPeriodInMilliseconds;
+      if (!old && (begun === undefined || finished === undefined || now - finished <= FINISHED_KEPT_MS)) continue;
+      if (await this.#removeAny(id, begun !== undefined)) removed += 1;
+    }
+    return removed;
+  }
+
+  /** What lies below the prefix, by upload: when its information was written, its whole content, and the last of anything. */
+  async #list(now: number): Promise<Map<string, { begun?: number; finished?: number; newest: number }>> {
+    const uploads = new Map<string, { begun?: number; finished?: number; newest: number }>();
     let ContinuationToken: string | undefined;
-    const finished = new Map<string, number>();
-    const begun = new Map<string, number>();
     do {
       const page = await this.client.listObjectsV2({
         Bucket: this.bucket,
@@ -129,26 +139,32 @@ class BucketUploads extends S3Store {
       for (const { Key = '', LastModified } of page.Contents ?? []) {
         const id = Key.replace(/\.(info|part)$/, '');
         const time = LastModified?.getTime() ?? now;
-        if (id === Key) finished.set(id, time);
-        if (Key.endsWith('.info')) begun.set(id, time);
+        const known = uploads.get(id);
+        uploads.set(id, {
+          ...known,
+          newest: Math.max(known?.newest ?? 0, time),
+          ...(id === Key ? { finished: time } : {}),
+          ...(Key.endsWith('.info') ? { begun: time } : {}),
+        });
       }
       ContinuationToken = page.NextContinuationToken;
     } while (ContinuationToken);
-    for (const [id, time] of begun) {
-      const done = finished.get(id);
-      const old = now - time > this.expirationPeriodInMilliseconds;
-      if (!old && (done === undefined || now - done <= FINISHED_KEPT_MS)) continue;
-      // Another gateway may sweep at the same moment.
-      const gone = await this.remove(id).then(
-        () => true,
-        (error: unknown) => {
-          if (error === ERRORS.FILE_NOT_FOUND) return false;
-          throw error;
-        },
-      );
-      if (gone) removed += 1;
+    return uploads;
+  }
+
+  /** Another gateway may sweep at the same moment: what is gone is not counted. Without its information an upload is only objects. */
+  async #removeAny(id: string, isWhole: boolean): Promise<boolean> {
+    if (!isWhole) {
+      for (const Key of [id, this.partKey(id, true)]) await this.client.deleteObject({ Bucket: this.bucket, Key });
+      return true;
     }
-    return removed;
+    try {
+      await this.remove(id);
+      return true;
+    } catch (error) {
+      if (error === ERRORS.FILE_NOT_FOUND) return false;
+      throw error;
+    }
   }
 }
 
