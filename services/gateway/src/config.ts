@@ -2,6 +2,7 @@ import { ConfigError, flag, integer, readConfig, wordList } from '@moli/config';
 import { ACCEPTED_TYPES } from '@moli/tables';
 import { LOG_LEVELS } from '@moli/telemetry';
 import { z } from 'zod';
+import { trustedUrl } from './database/trusted-url.ts';
 
 const MIB = 1024 * 1024;
 
@@ -60,6 +61,10 @@ export const GatewayConfigSchema = z.object({
   databaseOwnerUrl: postgresUrl.optional().meta({
     description: 'PostgreSQL as a role that may create roles and tables. Only for the `migrate` command.',
     secret: true,
+  }),
+  databaseCaFile: z.string().optional().meta({
+    description:
+      'PEM file of the CA that signed the certificate of PostgreSQL: connections are encrypted, and certificate and name are checked against it.',
   }),
   databasePoolSize: integer(1, 200)
     .default(10)
@@ -157,7 +162,19 @@ export type GatewayConfig = Readonly<z.output<typeof GatewayConfigSchema>>;
 export function readGatewayConfig(env: Readonly<Record<string, string | undefined>>): GatewayConfig {
   const config = readConfig(GatewayConfigSchema, env);
   if (config.objects === 's3') requireS3(config);
-  return config;
+  return config.databaseCaFile === undefined ? config : Object.freeze(withTrustedDatabase(config));
+}
+
+function withTrustedDatabase(config: GatewayConfig): GatewayConfig {
+  const trusted = (url: string): string => trustedUrl(url, config.databaseCaFile);
+  const { databaseUrl, databaseLogUrl, databaseAuthUrl, databaseOwnerUrl } = config;
+  return {
+    ...config,
+    databaseUrl: trusted(databaseUrl),
+    databaseLogUrl: trusted(databaseLogUrl),
+    databaseAuthUrl: trusted(databaseAuthUrl),
+    ...(databaseOwnerUrl === undefined ? {} : { databaseOwnerUrl: trusted(databaseOwnerUrl) }),
+  };
 }
 
 function requireS3(config: GatewayConfig): void {
