@@ -48,10 +48,10 @@ test('a CSV goes in, words and a chart come out, and the bytes lie in S3', async
 });
 
 test('helm test runs the same job and says how long each stage took', async () => {
-  const said = await helm(['test', place.release, '-n', place.namespace, '--logs', '--timeout', '5m'], {
+  const said = await helm(['test', place.release, '-n', place.namespace, '--timeout', '5m'], {
     timeoutMs: 6 * 60_000,
   });
   expect(said).toMatch(/Phase:\s+Succeeded/);
   expect(said).toMatch(/\d+ ms/);
-  console.info(said.slice(said.indexOf('POD LOGS')));
+  console.info(said.slice(0, 2_000));
 });

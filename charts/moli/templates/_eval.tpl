@@ -47,7 +47,10 @@ spec:
 
 {{- define "moli.eval.pod" -}}
 metadata:
-  labels: {{- include "moli.labels" (dict "ctx" .ctx "component" .component) | nindent 4 }}
+  # Without the version: an upgrade of Moli must not restart a server whose data may end with its Pod.
+  labels:
+    {{- include "moli.selector" . | nindent 4 }}
+    moli.dev/not-for-production: "true"
   annotations: {{- include "moli.eval.annotations" .ctx | nindent 4 }}
 spec:
   automountServiceAccountToken: false
