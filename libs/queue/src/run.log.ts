@@ -10,7 +10,7 @@ import {
   runOwnerKey,
   SWEEP_KEY,
 } from './keys.ts';
-import { ADMIT, APPEND, BEAT, CLAIM, FINISH, SEIZE } from './run.scripts.ts';
+import { ADMIT, ANNOUNCE, APPEND, BEAT, CLAIM, FINISH, SEIZE } from './run.scripts.ts';
 import type { RunStreamEntry } from './runs.schema.ts';
 
 /** Entries kept of a run's live output, about; with 32 KiB pieces that is 64 MB at most. */
@@ -52,6 +52,7 @@ export interface OpenRun {
 
 const COMMANDS = {
   moliRunAdmit: { lua: ADMIT, numberOfKeys: 2 },
+  moliRunAnnounce: { lua: ANNOUNCE, numberOfKeys: 2 },
   moliRunClaim: { lua: CLAIM, numberOfKeys: 4 },
   moliRunAppend: { lua: APPEND, numberOfKeys: 2 },
   moliRunFinish: { lua: FINISH, numberOfKeys: 2 },
@@ -101,6 +102,18 @@ export class RunLog {
     const keys = [runOwnerKey(runId), runCancelKey(runId), runEventsKey(runId), FAIR_KEY];
     const json = entry ? JSON.stringify(entry) : '';
     return (await this.#scripts.moliRunClaim(...keys, mark, OWNER_TTL_MS, tag, json)) as Claim;
+  }
+
+  /**
+   * Tells whoever waits for a run that its sandbox is being made: when no executor has one idle and one of them is making some. Executors
+   * without a sandbox take no job, so they cannot. False: there was nothing to tell, or the run was claimed meanwhile.
+   */
+  async announcePreparing(runId: string): Promise<boolean> {
+    const alive = [...(await this.executors()).values()].filter(({ ageMs }) => ageMs < EXECUTOR_SILENT_MS);
+    if (alive.some(({ idle }) => idle > 0) || !alive.some(({ preparing }) => preparing)) return false;
+    const entry: RunStreamEntry = { type: 'stage', stage: 'preparing' };
+    const args = [JSON.stringify(entry), OWNER_TTL_MS];
+    return (await this.#scripts.moliRunAnnounce(runOwnerKey(runId), runEventsKey(runId), ...args)) === 1;
   }
 
   /** Adds live output, all of it in one step. False: the run belongs to somebody else by now and must be abandoned. */

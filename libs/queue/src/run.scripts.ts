@@ -29,7 +29,8 @@ redis.call('HSET', KEYS[2], ARGV[1], tag)
 return {1, tag}`;
 
 /**
- * The fence. KEYS owner, cancel, events, fair. ARGV mark, ttl, tag, entry ('' for none). Answer claimed, cancelled or taken.
+ * The fence. KEYS owner, cancel, events, fair. ARGV mark, ttl, tag, entry ('' for none; left out when the stream has one). Answer claimed,
+ * cancelled or taken.
  * A cancelled run is claimed too: the claimer reports it.
  */
 export const CLAIM = `
@@ -37,11 +38,20 @@ if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 'tak
 local v = tonumber(redis.call('HGET', KEYS[4], 'v') or '1')
 if redis.call('EXISTS', KEYS[4]) == 1 and tonumber(ARGV[3]) > v then redis.call('HSET', KEYS[4], 'v', ARGV[3]) end
 if redis.call('EXISTS', KEYS[2]) == 1 then return 'cancelled' end
-if ARGV[4] ~= '' then
+if ARGV[4] ~= '' and redis.call('XLEN', KEYS[3]) == 0 then
   redis.call('XADD', KEYS[3], '*', 'entry', ARGV[4])
   redis.call('PEXPIRE', KEYS[3], ARGV[2])
 end
 return 'claimed'`;
+
+/**
+ * The first entry of a run that nobody claimed yet. KEYS owner, events. ARGV entry, ttl. Answer 1, or 0 when it was claimed or has entries.
+ */
+export const ANNOUNCE = `
+if redis.call('EXISTS', KEYS[1], KEYS[2]) > 0 then return 0 end
+redis.call('XADD', KEYS[2], '*', 'entry', ARGV[1])
+redis.call('PEXPIRE', KEYS[2], ARGV[2])
+return 1`;
 
 /** KEYS owner, events. ARGV mark, length, ttl, entries… Answer 1, or 0 when the mark is no longer ours. */
 export const APPEND = `

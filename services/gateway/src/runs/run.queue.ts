@@ -24,6 +24,10 @@ export class RunQueue implements OnApplicationShutdown {
   /** `tag` is the place in the fair order, from `RunLog.admit`. */
   async add(job: RunJob, tag: number): Promise<void> {
     await this.#queue.add('run', job, { jobId: job.runId, priority: tag });
+    // The run is accepted; that somebody may be told of a wait holds nobody up.
+    this.runLog
+      .announcePreparing(job.runId)
+      .catch((error: unknown) => log.debug('a wait could not be told', { run: job.runId, error }));
   }
 
   /** True when the run was still waiting and will never start. */

@@ -1,4 +1,4 @@
-import { DEFAULT_LIMITS, executorOf, type Failure, failedOutcome, type OpenRun } from '@moli/queue';
+import { DEFAULT_LIMITS, EXECUTOR_SILENT_MS, executorOf, type Failure, failedOutcome, type OpenRun } from '@moli/queue';
 import { log } from '@moli/telemetry';
 import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import type { Kysely } from 'kysely';
@@ -10,9 +10,8 @@ import { RunQueue } from './run.queue.ts';
 import { RunSettler } from './run.settler.ts';
 import { RunsStore } from './runs.store.ts';
 
+/** With the silence of a dead executor: a verdict within 8 s. */
 const PERIOD_MS = 1_000;
-/** An executor reports every 2 s; after this long without a report its runs are given up. With the period: a verdict within 8 s. */
-const EXECUTOR_DEAD_MS = 6_000;
 /** Nobody asks for it any more, in milliseconds. */
 const EXECUTOR_GONE_MS = 60_000;
 /** The gateway that started a run settles it at once; after this long another one does. */
@@ -62,7 +61,7 @@ export class RunSweep implements OnModuleInit, OnApplicationShutdown {
     for (const run of open) {
       const executor = executorOf(run.owner);
       const age = executor ? executors.get(executor)?.ageMs : undefined;
-      if (executor && (age === undefined || age > EXECUTOR_DEAD_MS)) await this.#end(run, 'executor_lost');
+      if (executor && (age === undefined || age > EXECUTOR_SILENT_MS)) await this.#end(run, 'executor_lost');
       else if (run.owner === null && now > run.deadline) await this.#end(run, 'expired');
       else if (run.owner === 'done' || run.owner === 'gateway') await this.#settleLate(run, now);
     }
