@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type ModelServer, mainScene, type Reply, type Script, startModelServer } from '@moli/scripted-model';
 import { Agent, request } from 'undici';
 import { newSession, salesCsv, send } from '../support/scene.ts';
 import { appendEvents, type LoadContext } from './context.ts';
-import { digits, figuresOf, printSeries, printTable } from './statistics.ts';
+import { digits, type Figures, figuresOf, printSeries, printTable } from './statistics.ts';
 
 const agent = new Agent({ connections: 512 });
 const MODEL = { apiKey: 'test-key', models: ['scripted-test'] };
@@ -79,18 +80,23 @@ export async function referenceJob(context: LoadContext): Promise<void> {
   );
 }
 
-/** Time to the first word from the model server itself, as a client without Moli would see it. */
-async function directFirstToken(port: number): Promise<number> {
-  const start = performance.now();
-  const answer = await request(`http://127.0.0.1:${port}/v1/chat/completions`, {
+/** An answer of the model server itself, as a client without Moli would get it. */
+async function askModel(port: number) {
+  const { body } = await request(`http://127.0.0.1:${port}/v1/chat/completions`, {
     method: 'POST',
     dispatcher: agent,
     headers: { authorization: 'Bearer test-key', 'content-type': 'application/json' },
     body: JSON.stringify({ model: 'scripted-test', stream: true, messages: [{ role: 'user', content: 'hello' }] }),
   });
-  for await (const piece of answer.body.setEncoding('utf8'))
+  return body;
+}
+
+async function directFirstToken(port: number): Promise<number> {
+  const start = performance.now();
+  const body = await askModel(port);
+  for await (const piece of body.setEncoding('utf8'))
     if (/"content":"[^"]/.test(piece)) {
-      answer.body.destroy();
+      body.destroy();
       return performance.now() - start;
     }
   throw new Error('the model server sent no word');
@@ -108,7 +114,16 @@ async function firstTokenThroughMoli(context: LoadContext, sessionId: string, af
   return performance.now() - start;
 }
 
-/** G21: what Moli adds to the time to the first word, at 1, 50 and 200 streams at once. */
+const FIRST_WORD_HEAD = ['streams', 'model server alone, p50 / p99', 'through Moli, p50 / p99', 'added p50'];
+
+const firstWordRow = (streams: number, peer: Figures, mine: Figures): string[] => [
+  String(streams),
+  `${digits(peer.p50)} / ${digits(peer.p99)}`,
+  `${digits(mine.p50)} / ${digits(mine.p99)}`,
+  digits(mine.p50 - peer.p50),
+];
+
+/** G21 at its hardest: what Moli adds to the time to the first word when 1, 50 or 200 messages are sent in the same instant. */
 export async function firstToken(context: LoadContext): Promise<void> {
   const words = Array.from({ length: 60 }, (_, n) => `word${n} `).join('');
   const script: Script = [{ reply: { steps: [{ text: words, piece: 6, delayMs: 25 }] } }];
@@ -133,20 +148,84 @@ export async function firstToken(context: LoadContext): Promise<void> {
           ),
         );
       }
-      const [peer, mine] = [figuresOf(direct), figuresOf(ours)];
-      rows.push([
-        String(streams),
-        `${digits(peer.p50)} / ${digits(peer.p99)}`,
-        `${digits(mine.p50)} / ${digits(mine.p99)}`,
-        digits(mine.p50 - peer.p50),
-      ]);
+      rows.push(firstWordRow(streams, figuresOf(direct), figuresOf(ours)));
     }
   } finally {
     await model.stop();
   }
   printTable(
-    'Time to the first word, ms (G21)',
-    ['streams at once', 'model server alone, p50 / p99', 'through Moli, p50 / p99', 'added p50'],
+    'Time to the first word when so many messages are sent in the same instant, ms (G21)',
+    FIRST_WORD_HEAD,
+    rows,
+  );
+}
+
+/** How long each answer of `amongOpenStreams` lasts, in milliseconds. */
+const ANSWER_MS = 10_000;
+const PIECE_MS = 25;
+
+/** A stream under way: when its first word came, in milliseconds, and when it was over. */
+interface OpenStream {
+  readonly first: Promise<number>;
+  readonly ended: Promise<void>;
+}
+
+function openStream(read: (firstWord: () => void) => Promise<unknown>): OpenStream {
+  const start = performance.now();
+  const first = Promise.withResolvers<number>();
+  const ended = read(() => first.resolve(performance.now() - start)).then(() => {});
+  ended.catch(first.reject);
+  return { first: first.promise, ended };
+}
+
+/** Streams begin evenly, as many as are open at a time while one answer lasts. Answers the times of those that begin while all the others are open. */
+async function firstWordsAmong(streams: number, begin: () => Promise<OpenStream>): Promise<number[]> {
+  const start = performance.now();
+  const begun: Promise<OpenStream>[] = [];
+  while (begun.length < 2 * streams) {
+    begun.push(begin());
+    await sleep(Math.max(0, start + (begun.length * ANSWER_MS) / streams - performance.now()));
+  }
+  const all = await Promise.all(begun);
+  const times = await Promise.all(all.slice(streams).map(({ first }) => first));
+  await Promise.all(all.map(({ ended }) => ended));
+  return times;
+}
+
+/** G21 for streams that are open at the same time but do not begin in the same instant: people who ask while others are being answered. */
+export async function amongOpenStreams(context: LoadContext): Promise<void> {
+  const pieces = ANSWER_MS / PIECE_MS;
+  const text = 'word '.repeat(pieces);
+  const model = await playModel(context, [{ reply: { steps: [{ text, piece: 5, delayMs: PIECE_MS }] } }]);
+  const api = context.stack.api();
+  const direct = async (): Promise<OpenStream> =>
+    openStream(async (firstWord) => {
+      const body = await askModel(context.stack.place.modelPort);
+      for await (const piece of body.setEncoding('utf8')) if (/"content":"[^"]/.test(piece)) firstWord();
+    });
+  const throughMoli = async (): Promise<OpenStream> => {
+    const id = await newSession(api);
+    return openStream((firstWord) => {
+      const reading = readEvents(context, `/v1/sessions/${id}/events?after=0`, ({ type }) => {
+        if (type === 'text.delta') firstWord();
+        return type === 'turn.completed';
+      });
+      return Promise.all([reading, send(api, id, 'hello')]);
+    });
+  };
+  const rows: string[][] = [];
+  try {
+    for (const streams of [50, 200]) {
+      const peer = figuresOf(await firstWordsAmong(streams, direct));
+      const mine = figuresOf(await firstWordsAmong(streams, throughMoli));
+      rows.push(firstWordRow(streams, peer, mine));
+    }
+  } finally {
+    await model.stop();
+  }
+  printTable(
+    'Time to the first word while so many streams are open, beginning evenly, ms (G21)',
+    FIRST_WORD_HEAD,
     rows,
   );
 }

@@ -1,6 +1,6 @@
 import { cpus, release } from 'node:os';
 import { Stack } from '../support/stack.ts';
-import { catchUp, firstToken, perToken, referenceJob } from './chat.load.ts';
+import { amongOpenStreams, catchUp, firstToken, perToken, referenceJob } from './chat.load.ts';
 import { firstByte, latency, throughput } from './code-runs.load.ts';
 import type { LoadContext } from './context.ts';
 import { memory } from './memory.load.ts';
@@ -12,6 +12,7 @@ const PARTS: Readonly<Record<string, (context: LoadContext) => Promise<void>>> =
   firstByte,
   referenceJob,
   firstToken,
+  amongOpenStreams,
   perToken,
   catchUp,
 };
