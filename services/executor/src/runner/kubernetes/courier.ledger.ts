@@ -94,6 +94,12 @@ export class CourierLedger {
     });
   }
 
+  /** Whether another living executor holds a Pod. */
+  async heldElsewhere(): Promise<boolean> {
+    const [holders, alive] = await Promise.all([this.#redis.hvals(HOLDERS_KEY), this.#alive()]);
+    return holders.some((holder) => holder !== this.executorId && alive.has(holder));
+  }
+
   /** Forgets the holders of Pods that are gone. */
   async forgetAllBut(podUids: ReadonlySet<string>): Promise<void> {
     const gone = (await this.#redis.hkeys(HOLDERS_KEY)).filter((uid) => !podUids.has(uid));

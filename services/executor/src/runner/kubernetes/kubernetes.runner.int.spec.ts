@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
+import { RunLog } from '@moli/queue';
 import { serverCredentials } from '@moli/rpc';
 import { freePort, SANDBOX_DIR, sandboxPython, startRedis, type TestRedis, testFolder, until } from '@moli/testing';
 import { Redis } from 'ioredis';
@@ -107,6 +108,22 @@ describe('kubernetes runner', () => {
     await until(() => pods.log.includes('draining'), { what: 'they are sent to others', timeoutMs: 20_000 });
     // They live and look for another executor.
     expect(pods.processes.some(({ exitCode, signalCode }) => exitCode === null && signalCode === null)).toBe(true);
+  });
+});
+
+describe('an executor without couriers', () => {
+  it('stands by while another one holds them, and is not ready when nobody does', async () => {
+    const { runner } = await makeRunner({ count: 0 });
+    await runner.start();
+    const report = { runner: 'kubernetes', sandbox: 'none', slots: 1, idle: 1, ready: true, preparing: false };
+    await new RunLog(redis).beat('another', report);
+    const theirs = new CourierLedger(redis, 'another');
+    await theirs.hold('pod-of-another');
+    await until(() => runner.status().ready, { what: 'it stands by', timeoutMs: 10_000 });
+    expect(runner.status()).toMatchObject({ slots: 0, idle: 0, reason: 'other executors hold the sandboxes' });
+    await theirs.release('pod-of-another');
+    await until(() => !runner.status().ready, { what: 'nobody holds one', timeoutMs: 10_000 });
+    await runner.close();
   });
 });
 

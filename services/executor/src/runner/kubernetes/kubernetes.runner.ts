@@ -31,8 +31,9 @@ const PROBE_TIMEOUT_MS = 5_000;
 const NEIGHBOURS = 4;
 /** How often Pods that reached something are replaced. */
 const REPLACE_EVERY_MS = 2_000;
-/** A pool that is empty between two runs is no fault; one that stays so is. */
+/** A pool that is empty between two runs is no fault; one that stays so is, unless other executors have the couriers. */
 const EMPTY_MS = 5_000;
+const STANDBY_EVERY_MS = 1_000;
 
 export interface KubernetesRunnerOptions {
   readonly host: string;
@@ -59,6 +60,8 @@ export class KubernetesRunner implements Runner {
   readonly #timers: NodeJS.Timeout[] = [];
   #strength = 'none';
   #emptySince: number | null = Number.NEGATIVE_INFINITY;
+  /** Nothing is wrong here: every courier went to another executor, and the next one may come to us. */
+  #standby = false;
   #port = 0;
   #draining = false;
 
@@ -96,13 +99,14 @@ export class KubernetesRunner implements Runner {
     this.#timers.push(
       setInterval(() => void this.#probeIdle(), PROBE_EVERY_MS),
       setInterval(() => this.#replaceBroken(), REPLACE_EVERY_MS),
+      setInterval(() => void this.#lookElsewhere(), STANDBY_EVERY_MS),
     );
   }
 
   status(): RunnerStatus {
     const reason = this.#reason();
     const empty = this.#emptySince !== null && performance.now() - this.#emptySince > EMPTY_MS;
-    const ready = !this.#isolation.broken && !empty;
+    const ready = !this.#isolation.broken && (!empty || this.#standby);
     return {
       ready,
       ...(reason && (!ready || this.#idle === 0) ? { reason } : {}),
@@ -282,9 +286,14 @@ export class KubernetesRunner implements Runner {
     if (this.#idle > 0) return '';
     const shortage = this.#pods.shortage();
     if (shortage) return shortage;
+    if (this.#standby) return 'other executors hold the sandboxes';
     const [refused] = [...this.#refused.values()].slice(-1);
     if (refused) return `Pod ${refused.pod.name} was refused: ${refused.refusal.reason}: ${refused.refusal.message}`;
     return this.#pool.busyCount > 0 ? 'every sandbox is in use' : 'sandboxes are starting';
+  }
+
+  async #lookElsewhere(): Promise<void> {
+    this.#standby = this.slots === 0 && (await this.#options.ledger.heldElsewhere().catch(() => false));
   }
 
   #count(): void {
