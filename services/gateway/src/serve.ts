@@ -29,6 +29,8 @@ async function assertDatabase(app: NestFastifyApplication): Promise<void> {
  */
 const LONG_STOP_SECONDS = 10;
 const GOODBYE_MS = 3_000;
+/** Connections to Redis and Postgres get this long to close; queues of a Redis that is gone would wait for it for the whole stop. */
+const CLOSE_MS = 5_000;
 
 /** Stops in order: clients sent away, turns ended, requests answered, modules stopped, pools closed; after the bound the process ends anyway. */
 function stopOnSignals(app: NestFastifyApplication, { shutdownSeconds }: GatewayConfig): void {
@@ -37,11 +39,14 @@ function stopOnSignals(app: NestFastifyApplication, { shutdownSeconds }: Gateway
     if (stopping) return;
     stopping = true;
     log.info('the gateway stops', { signal });
-    setTimeout(() => {
-      log.error('the gateway did not stop in time', { seconds: shutdownSeconds });
-      process.exit(1);
-    }, shutdownSeconds * 1000).unref();
-    app.get(Drain).begin();
+    const giveUp = (afterMs: number): void => {
+      setTimeout(() => {
+        log.error('the gateway did not stop in time', { seconds: afterMs / 1000 });
+        process.exit(1);
+      }, afterMs).unref();
+    };
+    giveUp(shutdownSeconds * 1000);
+    app.get(Drain).begin(() => giveUp(CLOSE_MS));
     const goodbye = shutdownSeconds >= LONG_STOP_SECONDS ? sleep(GOODBYE_MS) : Promise.resolve();
     goodbye
       .then(() => app.close())

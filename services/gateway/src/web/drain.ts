@@ -21,6 +21,7 @@ export class Drain implements BeforeApplicationShutdown {
   readonly #open = new Set<FastifyRequest>();
   #end = Number.POSITIVE_INFINITY;
   #changed: () => void = () => {};
+  #ended: () => void = () => {};
 
   constructor(@Inject(CONFIG) private readonly config: Pick<GatewayConfig, 'shutdownSeconds'>) {}
 
@@ -44,14 +45,19 @@ export class Drain implements BeforeApplicationShutdown {
     });
   }
 
-  /** Answers say goodbye from now on. */
-  begin(): void {
+  /** Answers say goodbye from now on; `ended` is called when the last request has its answer. */
+  begin(ended: () => void): void {
+    this.#ended = ended;
     this.#end = Date.now() + this.config.shutdownSeconds * 1000 - CLOSING_MS;
   }
 
   /** Nest calls it when the parts have ended their work and before the server closes its connections. */
   async beforeApplicationShutdown(): Promise<void> {
-    if (this.#open.size === 0 || this.#end === Number.POSITIVE_INFINITY) return;
+    if (this.#open.size > 0 && this.#end !== Number.POSITIVE_INFINITY) await this.#answered();
+    this.#ended();
+  }
+
+  async #answered(): Promise<void> {
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, Math.max(0, this.#end - Date.now()));
       this.#changed = () => {
