@@ -28,7 +28,10 @@ WRITERS = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)
 
 def run(job, sender):
     """Never returns: the process ends with the program."""
-    prepare_process(job)
+    sys.argv = [job['filename'], *job['argv']]
+    # Only what lies or is written there can shadow a module, only for this run, and only behind closed walls.
+    sys.path.insert(0, WORK)
+    gc.enable()
     presenter = display.start(sender, job['limits'])
     result = {'exitCode': 0, 'error': None}
     path = f'{WORK}/{job["filename"]}'
@@ -47,8 +50,8 @@ def run(job, sender):
     finish(result, presenter, sender, namespace)
 
 
-def prepare_process(job):
-    """Gives this process what must not be the same in every run of a zygote: randomness, standard streams, arguments."""
+def prepare_process():
+    """Gives this process what must not be the same in every run of a zygote: randomness, standard streams. Done while the slot waits."""
     random.seed()
     tempfile._name_sequence = None
     tempfile.tempdir = None
@@ -61,12 +64,8 @@ def prepare_process(job):
     sys.stdout = open(1, 'w', encoding='utf-8', errors='surrogateescape', buffering=1)
     sys.stderr = open(2, 'w', encoding='utf-8', errors='backslashreplace', buffering=1)
     sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
-    sys.argv = [job['filename'], *job['argv']]
-    # Only what the program itself writes there can shadow a module, and only for this run.
-    sys.path.insert(0, WORK)
     sys.dont_write_bytecode = True
     warnings_filter.start()
-    gc.enable()
 
 
 def make_main(path, presenter):

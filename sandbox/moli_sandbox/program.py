@@ -32,6 +32,7 @@ def wait_for_job(descriptors, nonce, keeper, keeper_reply, walls):
         walls.prepare()
         # After the change of user namespace, which clears it.
         kernel.set_parent_death_signal(signal.SIGKILL)
+        execution.prepare_process()
         send(control, {'layers': walls.layers})
         job = receive_job(control)
         stage_files(control, job, walls)

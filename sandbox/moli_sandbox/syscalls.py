@@ -28,7 +28,7 @@ AT_FDCWD = -100
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 1, 4, 24, 38, 47
 PR_CAP_AMBIENT_CLEAR_ALL = 4
 CAPABILITY_VERSION_3 = 0x20080522
-# One more than any capability the kernel has (CAP_CHECKPOINT_RESTORE is 40); dropping an unknown one is an EINVAL that is ignored.
+# More than any kernel has capabilities (CAP_CHECKPOINT_RESTORE is 40): their sets are 64 bits.
 CAPABILITY_COUNT = 64
 
 NUMBERS = syscall_numbers.NUMBERS.get(platform.machine(), {})
@@ -111,7 +111,9 @@ def set_no_new_privileges():
 def drop_bounding_set():
     """Empties the capability bounding set; needs CAP_SETPCAP, so before the other sets are emptied."""
     for capability in range(CAPABILITY_COUNT):
-        libc.prctl(PR_CAPBSET_DROP, ctypes.c_ulong(capability), 0, 0, 0)
+        if libc.prctl(PR_CAPBSET_DROP, ctypes.c_ulong(capability), 0, 0, 0):
+            # EINVAL: the kernel has no more. EPERM: none may be dropped.
+            break
 
 
 def drop_capabilities():
