@@ -1,7 +1,8 @@
 """The first process of the outer box: starts zygotes, replaces worn ones without a gap, and reaps what is orphaned.
 
-Its argument is JSON: { listener, keeper, report, slots, preload, python, fonts, once, plain }. A new zygote is ready before the old one stops taking runs; both
-listen on the same socket meanwhile, so no run is lost. With `once` there is a single zygote, complete from the start, and the box ends with it.
+Its argument is JSON: { listener, keeper, report, slots, preload, python, fonts, once, plain, generationRuns }. A new zygote is ready before the
+old one stops taking runs; both listen on the same socket meanwhile, so no run is lost. With `once` there is a single zygote, complete from the
+start, and the box ends with it.
 """
 import json
 import os

@@ -1,7 +1,7 @@
 """One generation: a zygote that imports what user code will want and forks a program for each run, and beside it the nursery of the monitors.
 
 Started by init.py inside the outer box with an environment built from nothing; its argument is JSON:
-{ listener, retire, keeper, report, slots, preload, once, plain }. The descriptors are inherited.
+{ listener, retire, keeper, report, slots, preload, once, plain, generationRuns }. The descriptors are inherited.
 """
 import functools
 import gc
@@ -59,6 +59,7 @@ def become_zygote(options, nursery_socket, announcements, keeper):
     kind = plain.PlainIsolation if options['plain'] else isolation.Isolation
     walls = functools.partial(kind, isolation.compile_for_this_machine())
     pool = slots.Pool(nursery_socket, announcements, options['retire'], keeper, options['slots'], walls, options['once'], options['plain'])
+    pool.generation_runs = options['generationRuns']
     keep_what_is_loaded()
     kernel.set_dumpable(True)
     pool.image_bytes = snapshot.take()

@@ -223,7 +223,7 @@ class Keeper:
         os.closerange(REPORT + 1, 4096)
         options = {
             'listener': LISTENER, 'keeper': KEEPER_REQUESTS if self.trees else -1, 'report': REPORT, 'slots': self.options.slots,
-            'preload': self.options.preload, 'once': self.once, 'plain': self.plain,
+            'preload': self.options.preload, 'once': self.once, 'plain': self.plain, 'generationRuns': self.options.generation_runs,
             'python': os.path.abspath(self.options.python) if self.plain else '/opt/python/bin/python',
             'fonts': plain.FONTS if self.plain else '/opt/fonts',
         }

@@ -14,8 +14,6 @@ from .report import report
 
 # Waits after a slot that failed: doubling from the first to the last, in seconds. A good slot resets it.
 FIRST_BACKOFF, LAST_BACKOFF = 0.05, 5.0
-# Runs after which a zygote asks to be replaced, so that hash seed and address layout change.
-RUNS_PER_GENERATION = 200
 # One slot beyond the asked-for concurrency: the next run does not wait for a fork.
 SPARE_SLOTS = 1
 
@@ -37,6 +35,8 @@ class Pool:
         self.make_walls = make_walls
         self.plain = plain
         self.image_bytes = 0
+        # Runs after which the zygote asks to be replaced, so that hash seed and address layout change.
+        self.generation_runs = math.inf
         # Process id of a program (as the zygote's namespace counts) to the pipe on which its monitor learns how it ended.
         self.programs = {}
         # Programs that a monitor has, or will take next: these are the slots.
@@ -135,7 +135,7 @@ class Pool:
         if code == monitor.SLOT_SERVED:
             self.served += 1
             self.failed = 0
-            if self.served == RUNS_PER_GENERATION:
+            if self.served == self.generation_runs:
                 report('zygote-worn', pid=os.getpid())
             elif self.served == 1:
                 report('zygote-used', pid=os.getpid())

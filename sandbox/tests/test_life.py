@@ -10,7 +10,7 @@ import time
 from moli_sandbox import cgroup_tree
 from support import BOX, PYTHON, SYSTEM_PYTHON, Box, descendants, group_folders, needs_python, needs_root, ordinary_user, unittest, until
 
-GENERATION_RUNS = 205
+GENERATION_RUNS = 50
 # Launcher and init; nursery and zygote; program and monitor of each of three slots (two and a spare).
 IDLE_PROCESSES = 2 + 2 + 2 * 3
 
@@ -215,7 +215,7 @@ class Life(unittest.TestCase):
         self.assertTrue(found['ready'] and found['strength'])
 
     def test_generations_change_without_losing_a_run(self):
-        box = self.start()
+        box = self.start('--generation-runs', str(GENERATION_RUNS))
         seeds, failures = set(), []
 
         def client(count):
@@ -225,7 +225,7 @@ class Life(unittest.TestCase):
                     failures.append(result.end)
                 seeds.add(result.text)
 
-        threads = [threading.Thread(target=client, args=(GENERATION_RUNS // 2 + 1,)) for _ in range(2)]
+        threads = [threading.Thread(target=client, args=(GENERATION_RUNS // 2 + 3,)) for _ in range(2)]
         for thread in threads:
             thread.start()
         for thread in threads:
