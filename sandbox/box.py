@@ -32,11 +32,12 @@ def parse(arguments):
     parser.add_argument('--profile', choices=['python'], default='python', help='kind of slot (default: %(default)s)')
     parser.add_argument('--cpus', type=float, default=1.0, help='processors that one run may use, where cgroups are writable (default: %(default)s)')
     parser.add_argument('--no-cgroups', action='store_true', help='do without cgroups even where they are writable')
-    parser.add_argument('--preload', choices=['none', 'core', 'full'], default='full', help='packages imported before the first run (default: %(default)s)')
+    parser.add_argument('--preload', choices=['none', 'core', 'full'], help='packages imported before the first run (default: full; core in a Pod, which pays for its imports with each run)')
     parser.add_argument('--pod', action='store_true', help='be the container of a Pod: one run and the end; ready.json beside the socket says how it is')
     parser.add_argument('--generation-runs', type=int, default=2000, help='runs after which the libraries are loaded anew (default: %(default)s)')
     parser.add_argument('--probe', action='store_true', help='try a small run, print what this machine gives as JSON, and end')
     options = parser.parse_args(arguments)
+    options.preload = options.preload or ('core' if options.pod else 'full')
     if not options.probe and not options.state:
         parser.error('--state is required')
     if options.probe and options.pod:

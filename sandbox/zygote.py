@@ -61,9 +61,11 @@ def become_zygote(options, nursery_socket, announcements, keeper):
     pool = slots.Pool(nursery_socket, announcements, options['retire'], keeper, options['slots'], walls, options['once'], options['plain'])
     pool.generation_runs = options['generationRuns']
     keep_what_is_loaded()
-    kernel.set_dumpable(True)
-    pool.image_bytes = snapshot.take()
-    kernel.set_dumpable(False)
+    if not options['once']:
+        # Two forks do not pay for it.
+        kernel.set_dumpable(True)
+        pool.image_bytes = snapshot.take()
+        kernel.set_dumpable(False)
     try:
         pool.serve()
     finally:

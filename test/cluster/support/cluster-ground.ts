@@ -89,12 +89,12 @@ async function secretsOf({ place }: Installation): Promise<Needle[]> {
 
 /** The database and the bucket, through doors of their own. */
 export class ClusterBooks implements Books {
-  readonly #client: pg.Client;
+  readonly #pool: pg.Pool;
   readonly #objects: ObjectStore;
   readonly #doors: readonly Forward[];
 
-  private constructor(client: pg.Client, objects: ObjectStore, doors: readonly Forward[]) {
-    this.#client = client;
+  private constructor(pool: pg.Pool, objects: ObjectStore, doors: readonly Forward[]) {
+    this.#pool = pool;
     this.#objects = objects;
     this.#doors = doors;
   }
@@ -103,23 +103,20 @@ export class ClusterBooks implements Books {
     const { release, namespace } = installation.place;
     const door = await forward(namespace, `service/${release}-postgres`, 5432);
     const { postgres: password } = await installation.secret(`${release}-secrets`);
-    const client = new pg.Client({ host: '127.0.0.1', port: door.port, user: 'postgres', database: 'moli', password });
+    const pool = new pg.Pool({ host: '127.0.0.1', port: door.port, user: 'postgres', database: 'moli', password });
     // Its door closes when the Pod is replaced; the next query says so.
-    client.on('error', () => {});
-    await client.connect();
+    pool.on('error', () => {});
     const objects = await openObjects(installation);
-    return new ClusterBooks(client, objects.store, [door, objects.door]);
+    return new ClusterBooks(pool, objects.store, [door, objects.door]);
   }
 
   async audited(target: string): Promise<string[]> {
-    const { rows } = await this.#client.query('select action from audit where target = $1 order by at, id', [target]);
+    const { rows } = await this.#pool.query('select action from audit where target = $1 order by at, id', [target]);
     return rows.map(({ action }) => String(action));
   }
 
   async strayObjects(): Promise<string[]> {
-    const { rows } = await this.#client.query(
-      'select object_key from artifacts union all select object_key from files',
-    );
+    const { rows } = await this.#pool.query('select object_key from artifacts union all select object_key from files');
     const known = new Set(rows.map(({ object_key }) => String(object_key)));
     const stored = new Set<string>();
     for (let after: string | undefined, more = true; more; ) {
@@ -135,12 +132,12 @@ export class ClusterBooks implements Books {
   }
 
   async query<T>(text: string, values: readonly unknown[] = []): Promise<T[]> {
-    const { rows } = await this.#client.query(text, [...values]);
+    const { rows } = await this.#pool.query(text, [...values]);
     return rows as T[];
   }
 
   async close(): Promise<void> {
-    await this.#client.end();
+    await this.#pool.end();
     for (const door of this.#doors) door.close();
   }
 }
