@@ -264,13 +264,14 @@ export class KubernetesRunner implements Runner {
     this.#refused.delete(podUid);
   }
 
-  /** The Pod had its run, or was claimed for one. */
+  /** The Pod had its run, or was claimed for one. It stays ours until it is gone, so that no other executor deletes it as well. */
   #retire(courier: HeldCourier): void {
-    this.#letGo(courier);
+    this.#pool.remove(courier);
     courier.end();
     this.#pods.remove(courier.pod);
   }
 
+  /** The Pod can go to another executor. */
   #letGo(courier: HeldCourier): void {
     this.#pool.remove(courier);
     this.#options.ledger.release(courier.pod.uid).catch(() => {});
