@@ -86,7 +86,7 @@ test('the services use the addresses and passwords that compose gives', () => {
   const urls = Object.values({ ...gateway, ...executor }).flatMap((value) =>
     URL.canParse(value ?? '') ? [new URL(value ?? '')] : [],
   );
-  expect(new Set(urls.map((url) => at[url.port]))).toEqual(new Set(['postgres', 'redis', 'jaeger']));
+  expect(new Set(urls.map((url) => at[url.port]))).toEqual(new Set(['postgres', 'redis', 'minio', 'jaeger']));
   const owner = new URL(gateway.MOLI_DATABASE_OWNER_URL ?? '');
   expect(compose.services.postgres?.environment).toEqual({
     POSTGRES_USER: owner.username,
@@ -96,6 +96,11 @@ test('the services use the addresses and passwords that compose gives', () => {
   const { password } = new URL(gateway.MOLI_REDIS_URL ?? '');
   expect(compose.services.redis?.environment).toEqual({ REDISCLI_AUTH: password });
   expect(executor.MOLI_REDIS_URL).toBe(gateway.MOLI_REDIS_URL);
+  expect(gateway.MOLI_OBJECTS).toBe('s3');
+  expect(compose.services.minio?.environment).toEqual({
+    MINIO_ROOT_USER: gateway.MOLI_S3_ACCESS_KEY,
+    MINIO_ROOT_PASSWORD: gateway.MOLI_S3_SECRET_KEY,
+  });
 });
 
 test('Prometheus scrapes where the services listen', () => {
