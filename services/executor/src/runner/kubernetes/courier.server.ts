@@ -3,7 +3,7 @@ import { Server, type ServerCredentials, type ServerDuplexStream } from '@grpc/g
 import { type AttachRequest, type AttachResponse, CourierServiceService, type Hello, SERVER_OPTIONS } from '@moli/rpc';
 import { log } from '@moli/telemetry';
 import { metrics } from '../../metrics.ts';
-import { AttachRefusal } from './attach.refusal.ts';
+import { ATTACH_REFUSALS, AttachRefusal, type RefusalReason } from './attach.refusal.ts';
 import { HeldCourier } from './held.courier.ts';
 import type { PodRef } from './pod.checks.ts';
 import type { AttachAttempt } from './pod.gate.ts';
@@ -30,6 +30,8 @@ export class CourierServer {
 
   constructor(options: CourierServerOptions) {
     this.#options = options;
+    // Each series from the start: a counter that begins at one shows no increase, and an alert would miss the first refusal.
+    for (const reason of Object.keys(ATTACH_REFUSALS) as RefusalReason[]) metrics.attachRefusals.inc({ reason }, 0);
     this.#server.addService(CourierServiceService, {
       attach: (stream: ServerDuplexStream<AttachRequest, AttachResponse>) => void this.#attach(stream),
     });

@@ -94,6 +94,8 @@ export class KubernetesRunner implements Runner {
   }
 
   async start(): Promise<void> {
+    // An executor to which no courier ever comes reports none, instead of nothing.
+    this.#count();
     this.#port = await this.#server.start();
     this.#pods.start();
     this.#timers.push(
