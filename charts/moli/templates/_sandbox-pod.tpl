@@ -48,6 +48,11 @@ initContainers:
     volumeMounts:
       - { name: run, mountPath: /run/moli }
       - { name: sandbox-tmp, mountPath: /tmp }
+      {{- if $values.allowWeakerIsolation }}
+      # Where the node refuses namespaces the box cannot make work folders of its own; both are the same.
+      - { name: work, mountPath: /workspace }
+      - { name: work, mountPath: /mnt/data }
+      {{- end }}
 containers:
   - name: courier
     image: {{ include "moli.image" (dict "ctx" $ctx "name" "courier") }}
@@ -75,6 +80,10 @@ volumes:
     emptyDir: { medium: Memory, sizeLimit: 1Mi }
   - name: sandbox-tmp
     emptyDir: { medium: Memory, sizeLimit: 64Mi }
+  {{- if $values.allowWeakerIsolation }}
+  - name: work
+    emptyDir: { medium: Memory, sizeLimit: {{ .of.outbox }} }
+  {{- end }}
   - name: outbox
     emptyDir: { medium: Memory, sizeLimit: {{ .of.outbox }} }
   - name: token
