@@ -1,9 +1,10 @@
 import { parseExact } from '../models/exact-json.ts';
+import type { Words } from './argument-faults.ts';
 
 type Arguments = Record<string, unknown>;
 
 /** What the text of a call's arguments is: an object, or why not. */
-export type ReadText = { readonly value: Arguments } | { readonly fault: string };
+export type ReadText = { readonly value: Arguments } | { readonly fault: Words };
 
 /**
  * Reads the arguments of a call from what models write where a JSON object is asked for: the object, its text once more in quotes,
@@ -29,7 +30,11 @@ export function readArgumentsText(raw: string | object, codeArgument?: string): 
   return { fault: faultOf(text) };
 }
 
-const NOT_AN_OBJECT = 'must be a JSON object';
+const NOT_AN_OBJECT: Words = { zh: '必须是一个 JSON 对象', en: 'must be a JSON object' };
+const CUT: Words = {
+  zh: '是不完整的 JSON：文本在中间断了。请重新发送整个 JSON 对象；如果太长，请缩短内容',
+  en: 'is not complete JSON: the text ends in the middle. Send the whole JSON object again, with shorter content if it was too long',
+};
 
 function readValue(value: unknown, codeArgument: string | undefined): ReadText {
   if (isObject(value)) return { value };
@@ -90,15 +95,17 @@ function sameObjectTwice(text: string): Arguments | undefined {
   return undefined;
 }
 
-function faultOf(text: string): string {
+function faultOf(text: string): Words {
   try {
     JSON.parse(text);
     return NOT_AN_OBJECT;
   } catch (error) {
-    const cut = /^[{[]/.test(text) && /Unterminated|end of JSON|Unexpected end/i.test(String(error));
-    return cut
-      ? 'is not complete JSON: the text ends in the middle. Send the whole JSON object again, with shorter content if it was too long'
-      : `is not valid JSON (${(error as Error).message.slice(0, 120)}). Send one JSON object with double quotes and escaped line breaks`;
+    if (/^[{[]/.test(text) && /Unterminated|end of JSON|Unexpected end/i.test(String(error))) return CUT;
+    return {
+      // The parser's own words are English; what helps is how to send it right.
+      zh: '不是有效的 JSON。请发送一个 JSON 对象，使用双引号，换行要转义',
+      en: `is not valid JSON (${(error as Error).message.slice(0, 120)}). Send one JSON object with double quotes and escaped line breaks`,
+    };
   }
 }
 

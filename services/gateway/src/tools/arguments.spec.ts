@@ -25,12 +25,12 @@ const TOOL = {
 
 const argumentsOf = (raw: string | object, tool: Parameters<typeof checkArguments>[1] = TOOL) => {
   const checked = checkArguments(raw, tool);
-  if ('issues' in checked) throw new Error(JSON.stringify(checked.issues));
+  if ('faults' in checked) throw new Error(JSON.stringify(checked.faults));
   return checked.value;
 };
-const issuesOf = (raw: string | object, tool: Parameters<typeof checkArguments>[1] = TOOL) => {
+const faultsOf = (raw: string | object, tool: Parameters<typeof checkArguments>[1] = TOOL) => {
   const checked = checkArguments(raw, tool);
-  return 'issues' in checked ? checked.issues : [];
+  return 'faults' in checked ? checked.faults : [];
 };
 
 test.each([
@@ -54,7 +54,7 @@ test.each([
   ['null for a needed field', { text: null }, '/text', /is required/],
   ['a text that is no number', { text: 'a', count: 'many' }, '/count', /integer/],
   ['a number with two readings', { text: 'a', count: '1,000' }, '/count', /integer/],
-  ['a number out of range', { text: 'a', count: 101 }, '/count', /<= 100/],
+  ['a number out of range', { text: 'a', count: 101 }, '/count', /at most 100/],
   ['a fraction for a whole number', { text: 'a', count: '1.5' }, '/count', /integer/],
   ['a word that is not offered', { text: 'a', mode: 'medium' }, '/mode', /fast, slow/],
   ['a number for a path', { text: 'a', path: 5 }, '/path', /string/],
@@ -63,12 +63,15 @@ test.each([
   ['a wrong type inside', { text: 'a', options: { depth: 'deep' } }, '/options/depth', /integer/],
   ['a NUL', { text: 'a\u0000b' }, '/text', /NUL/],
 ])('%s is refused with its place', (_, given, path, message) => {
-  expect(issuesOf(given)).toContainEqual({ path, message: expect.stringMatching(message) });
+  expect(faultsOf(given)).toContainEqual({
+    path,
+    words: { zh: expect.stringMatching(/\p{Script=Han}/u), en: expect.stringMatching(message) },
+  });
 });
 
 test('every fault is named, not only the first', () => {
   expect(
-    issuesOf({ count: 'x', mode: 'y' })
+    faultsOf({ count: 'x', mode: 'y' })
       .map(({ path }) => path)
       .sort(),
   ).toEqual(['/count', '/mode', '/text']);
@@ -87,7 +90,7 @@ test.each([
   '<xml/>',
   'plain words',
 ])('%s is no object for a tool without code', (raw) => {
-  expect(issuesOf(raw)[0]?.path).toBe('');
+  expect(faultsOf(raw)[0]?.path).toBe('');
 });
 
 test.each([
@@ -125,7 +128,7 @@ test.each([
   '{}',
   '{"source": "print(1)"}',
 ])('what may be a cut or broken object never runs as code: %s', (raw) => {
-  expect(issuesOf(raw, RUN_PYTHON).length).toBeGreaterThan(0);
+  expect(faultsOf(raw, RUN_PYTHON).length).toBeGreaterThan(0);
 });
 
 test('big integers keep their digits', () => {
@@ -144,7 +147,12 @@ test('big integers keep their digits', () => {
 
 test('digits that a plain parser has lost already are not made up', () => {
   const lost = JSON.parse('{"text": 9007199254740993, "more": 9007199254740993}');
-  expect(issuesOf(lost)).toEqual([{ path: '/text', message: expect.stringContaining('send it as text') }]);
+  expect(faultsOf(lost)).toEqual([
+    {
+      path: '/text',
+      words: { zh: expect.stringContaining('文本形式'), en: expect.stringContaining('send it as text') },
+    },
+  ]);
   expect(argumentsOf('{"text": 9007199254740993}')).toMatchObject({ text: '9007199254740993' });
   expect(argumentsOf(JSON.parse('{"text": "a", "more": 9007199254740993}'))).toMatchObject({ text: 'a' });
 });
@@ -182,7 +190,7 @@ test('malformed calls are repaired or refused, never let through wrong', () => {
     );
     const raw = random(2) === 0 ? given : JSON.stringify(given);
     const checked = checkArguments(raw, TOOL);
-    if ('issues' in checked) expect(checked.issues.length).toBeGreaterThan(0);
+    if ('faults' in checked) expect(checked.faults.length).toBeGreaterThan(0);
     else expect(wellTyped(checked.value), JSON.stringify([given, checked.value])).toBe(true);
   }
 });

@@ -1,7 +1,8 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { exactDigits, parseExact } from '../models/exact-json.ts';
+import { type ArgumentFault, missing, type Words, wordsOf } from './argument-faults.ts';
 import { isObject, readArgumentsText } from './arguments-text.ts';
-import type { ArgumentIssue, ToolDefinition } from './tool.types.ts';
+import type { ToolDefinition } from './tool.types.ts';
 
 type Arguments = Record<string, unknown>;
 interface Schema {
@@ -13,7 +14,16 @@ interface Schema {
   readonly format?: string;
 }
 
-export type CheckedArguments = { readonly value: Arguments } | { readonly issues: readonly ArgumentIssue[] };
+export type CheckedArguments = { readonly value: Arguments } | { readonly faults: readonly ArgumentFault[] };
+
+/** So many faults are named: enough to see what is wrong with the call. */
+const FAULTS_NAMED = 10;
+
+const LOSSY: Words = {
+  zh: '是过大的整数，传来时已不精确：请以文本形式发送',
+  en: 'is a whole number too large to arrive exactly: send it as text',
+};
+const NUL: Words = { zh: '不能含有 NUL 字符', en: 'must not contain a NUL character' };
 
 /** What names a place or an order is taken as it is or refused: a repaired path is another path. */
 const NEVER_COERCED = /(^|_)(path|url|uri|command|cmd|host)s?$/i;
@@ -30,19 +40,17 @@ export function checkArguments(
   tool: Pick<ToolDefinition, 'parameters' | 'codeArgument'>,
 ): CheckedArguments {
   const read = readArgumentsText(raw, tool.codeArgument);
-  if ('fault' in read) return { issues: [{ path: '', message: read.fault }] };
+  if ('fault' in read) return { faults: [{ path: '', words: read.fault }] };
   const schema = tool.parameters as Schema;
   const lossy = typeof raw === 'string' ? undefined : pathOfLossy(read.value, schema);
-  if (lossy !== undefined) {
-    return { issues: [{ path: lossy, message: 'is a whole number too large to arrive exactly: send it as text' }] };
-  }
+  if (lossy !== undefined) return { faults: [{ path: lossy, words: LOSSY }] };
   const value = repairObject(read.value, schema);
   const nul = pathOfNul(value);
-  if (nul !== undefined) return { issues: [{ path: nul, message: 'must not contain a NUL character' }] };
+  if (nul !== undefined) return { faults: [{ path: nul, words: NUL }] };
   const validate = validatorOf(schema);
   // Numbers that kept their digits are objects to Ajv: it sees their nearest double.
   const shadow = shadowOf(value) as Arguments;
-  if (!validate(shadow)) return { issues: issuesOf(validate.errors ?? [], schema) };
+  if (!validate(shadow)) return { faults: faultsOf(validate.errors ?? [], schema) };
   for (const [key, filled] of Object.entries(shadow)) if (!(key in value)) value[key] = filled;
   return { value };
 }
@@ -147,14 +155,11 @@ function pathOfLossy(given: Arguments, { properties = {} }: Schema): string | un
 
 const pointer = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');
 
-function issuesOf(errors: readonly ErrorObject[], schema: Schema): ArgumentIssue[] {
-  return errors.slice(0, 10).map((error) => {
-    if (error.keyword === 'required') {
-      const name = String(error.params.missingProperty);
-      const type = error.instancePath === '' ? schema.properties?.[name]?.type : undefined;
-      return { path: `${error.instancePath}/${pointer(name)}`, message: `is required${type ? ` (${type})` : ''}` };
-    }
-    const allowed = error.keyword === 'enum' ? `: ${(error.params.allowedValues as unknown[]).join(', ')}` : '';
-    return { path: error.instancePath, message: `${error.message ?? 'is not right'}${allowed}` };
+function faultsOf(errors: readonly ErrorObject[], schema: Schema): ArgumentFault[] {
+  return errors.slice(0, FAULTS_NAMED).map((error) => {
+    if (error.keyword !== 'required') return { path: error.instancePath, words: wordsOf(error) };
+    const name = String(error.params.missingProperty);
+    const type = error.instancePath === '' ? schema.properties?.[name]?.type : undefined;
+    return { path: `${error.instancePath}/${pointer(name)}`, words: missing(type) };
   });
 }

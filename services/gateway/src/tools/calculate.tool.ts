@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { argumentsError } from './argument-faults.ts';
 import { calculate } from './calculator.ts';
 import { CalculationFault, showValue } from './exact-number.ts';
 import type { ToolContext, ToolDefinition, ToolOutput } from './tool.types.ts';
@@ -40,17 +41,10 @@ function output(expression: string, { caller }: ToolContext): ToolOutput {
     return { content: `${expression.trim()} ${exact ? '=' : '≈'} ${text}`, state: { value: text, exact } };
   } catch (fault) {
     if (!(fault instanceof CalculationFault)) throw fault;
-    const message =
-      caller.locale === 'zh'
-        ? `算式无法计算：${fault.message}。`
-        : `The expression cannot be calculated: ${fault.message}.`;
+    const words = { zh: `无法计算（${fault.message}）`, en: `cannot be calculated: ${fault.message}` };
     return {
       content: `The expression cannot be calculated: ${fault.message}. Correct it and call again.`,
-      error: {
-        code: 'bad_arguments',
-        message,
-        issues: [{ path: '/expression', message: `cannot be calculated: ${fault.message}` }],
-      },
+      error: argumentsError('calculate', [{ path: '/expression', words }], caller.locale),
     };
   }
 }

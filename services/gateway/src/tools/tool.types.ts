@@ -50,7 +50,7 @@ export interface ToolArtifact {
   readonly height?: number | undefined;
 }
 
-/** One fault in the arguments: where (JSON pointer) and what. */
+/** One fault in the arguments, for programs: where (JSON pointer) and what, in English. */
 export interface ArgumentIssue {
   readonly path: string;
   readonly message: string;

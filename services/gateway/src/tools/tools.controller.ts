@@ -65,16 +65,8 @@ function answerOf({ outcome: _, arguments: __, ...result }: ToolResult, name: st
     });
   }
   if (error?.code === 'bad_arguments') {
-    const issues = error.issues ?? [];
-    const list = issues.map(({ path, message }) => `${path === '' ? '/' : path} ${message}`).join('; ');
-    throw new AppError(
-      'bad_arguments',
-      {
-        zh: `工具 ${name} 的参数有误，没有执行：${list}。`,
-        en: `The arguments of ${name} are not right and nothing was run: ${list}.`,
-      },
-      { fields: { issues } },
-    );
+    const { explanation = { zh: error.message, en: error.message }, issues = [] } = error;
+    throw new AppError('bad_arguments', explanation, { fields: { issues } });
   }
   return result as ToolAnswer;
 }

@@ -85,6 +85,9 @@ test('an unknown tool and bad arguments are errors that say what is wrong', asyn
     json: { code: 'bad_arguments', issues: [{ path: '/code', message: expect.stringContaining('required') }] },
   });
   expect(await call('run_python', '[1,2]')).toMatchObject({ status: 422, json: { issues: [{ path: '' }] } });
+  expect((await call('run_python', { code: '' }, { language: 'zh' })).json.detail).toBe(
+    '工具 run_python 的参数有误，没有执行：/code 不能为空。',
+  );
   expect(await call('calculate', { expression: '1/0' }, { language: 'zh' })).toMatchObject({
     status: 422,
     json: { code: 'bad_arguments', detail: expect.stringContaining('没有执行'), issues: [{ path: '/expression' }] },

@@ -92,7 +92,12 @@ test('bad arguments go back with the place of each fault and nothing runs', asyn
   const result = await call('run', '{}', { onArguments });
   expect(result).toMatchObject({
     ok: false,
-    error: { code: 'bad_arguments', issues: [{ path: '/code', message: 'is required (string)' }] },
+    error: {
+      code: 'bad_arguments',
+      message: '工具 run 的参数有误，没有执行：/code 缺少，必须是文本（string）。',
+      explanation: { en: 'The arguments of run are not right and nothing was run: /code is required (string).' },
+      issues: [{ path: '/code', message: 'is required (string)' }],
+    },
   });
   expect(result.content).toContain('/code is required');
   expect((await call('run', '[1,2]')).error?.code).toBe('bad_arguments');

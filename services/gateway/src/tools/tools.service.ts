@@ -3,8 +3,9 @@ import type { RunStreamEntry } from '@moli/queue';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../identity/caller.ts';
 import { Metrics } from '../metrics.ts';
+import { type ArgumentFault, argumentsError } from './argument-faults.ts';
 import { checkArguments } from './arguments.ts';
-import type { ArgumentIssue, ToolContext, ToolDefinition, ToolOutput, ToolResult } from './tool.types.ts';
+import type { ToolContext, ToolDefinition, ToolOutput, ToolResult } from './tool.types.ts';
 import { ToolRegistry } from './tool-registry.ts';
 
 export interface ToolCallRequest {
@@ -69,9 +70,9 @@ export class ToolsService {
       return done(unknownTool(request.name, request.offered, caller.locale));
     }
     const checked = checkArguments(request.rawArguments, tool);
-    if ('issues' in checked) {
+    if ('faults' in checked) {
       this.metrics.toolCalls.inc({ tool: tool.name, outcome: 'bad_arguments' });
-      return done(badArguments(tool, checked.issues, caller.locale));
+      return done(badArguments(tool, checked.faults, caller.locale));
     }
     request.onArguments?.(checked.value, tool.name);
     const result = done({ ...(await this.#handle(tool, checked.value, caller, request)), arguments: checked.value });
@@ -146,15 +147,11 @@ function unknownTool(name: string, offered: readonly { readonly name: string }[]
   };
 }
 
-function badArguments(tool: ToolDefinition, issues: readonly ArgumentIssue[], locale: Locale): Failure {
-  const lines = issues.map(({ path, message }) => `- ${path === '' ? 'the arguments' : path} ${message}`).join('\n');
-  const message =
-    locale === 'zh'
-      ? `工具 ${tool.name} 的参数有误，没有执行。`
-      : `The arguments of ${tool.name} are not right; nothing was run.`;
+function badArguments(tool: ToolDefinition, faults: readonly ArgumentFault[], locale: Locale): Failure {
+  const lines = faults.map(({ path, words }) => `- ${path === '' ? 'the input' : path} ${words.en}`).join('\n');
   return {
     ok: false,
     content: `Nothing was run: the arguments of ${tool.name} are not right.\n${lines}\nCall it again with corrected arguments. Its parameters: ${JSON.stringify(tool.parameters)}`,
-    error: { code: 'bad_arguments', message, issues },
+    error: argumentsError(tool.name, faults, locale),
   };
 }
