@@ -30,6 +30,7 @@ export const ERRORS = {
   file_too_large: row(413, false, '文件太大', 'The file is too large'),
   body_too_large: row(413, false, '请求内容太大', 'The request body is too large'),
   unsupported_type: row(415, false, '不支持这种类型', 'This type is not accepted'),
+  range_not_satisfiable: row(416, false, '超出内容的范围', 'The range is outside of the content'),
   misdirected: row(421, false, '地址未被允许', 'This address is not allowed'),
   bad_arguments: row(422, false, '参数有误', 'The arguments are not right'),
   checksum_mismatch: row(422, false, '内容与校验和不符', 'The content does not match its checksum'),

@@ -95,7 +95,7 @@ export class FolderObjectStore implements ObjectStore {
     if (!handle) throw objectNotFound(key);
     try {
       const content = await readTrailer(handle, key);
-      const positions = boundedRange(range, content.bytes, key);
+      const positions = boundedRange(range, content.bytes);
       return { key, ...content, range: positions, stream: new ObjectReadable(handle, key, content, positions) };
     } catch (error) {
       await handle.close();

@@ -37,15 +37,20 @@ export function objectAltered(key: string): AppError {
   });
 }
 
-/** The positions that a range means in an object of `bytes`. Errors: `bad_request` for one outside of it. */
-export function boundedRange(range: ByteRange | undefined, bytes: number, key: string): { start: number; end: number } {
+/** The positions that a range means in an object of `bytes`. Errors: `range_not_satisfiable` for one outside of it. */
+export function boundedRange(range: ByteRange | undefined, bytes: number): { start: number; end: number } {
   if (!range) return { start: 0, end: bytes - 1 };
   const end = Math.min(range.end ?? bytes - 1, bytes - 1);
   if (Number.isInteger(range.start) && Number.isInteger(end) && range.start >= 0 && range.start <= end) {
     return { start: range.start, end };
   }
-  throw new AppError('bad_request', {
-    zh: `对象 ${key} 只有 ${bytes} 字节，无法读取所要的范围 ${range.start}–${range.end ?? ''}。`,
-    en: `The object ${key} has ${bytes} bytes; the range ${range.start}–${range.end ?? ''} is not in it.`,
-  });
+  const asked = `${range.start}–${range.end ?? ''}`;
+  throw new AppError(
+    'range_not_satisfiable',
+    {
+      zh: `内容共 ${bytes} 字节，所要的范围 ${asked} 不在其中。请从 0 起、在长度以内选择范围，或不带 Range 读取全部。`,
+      en: `The content has ${bytes} bytes; the range ${asked} is not in it. Ask for positions from 0 to below that length, or leave Range out to get all of it.`,
+    },
+    { fields: { bytes } },
+  );
 }

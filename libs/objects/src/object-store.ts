@@ -86,7 +86,7 @@ export interface ObjectStore {
    * Errors: `checksum_mismatch` (short, long or other content), `conflict` (`ifAbsent`), `bad_request` (key).
    */
   put(key: string, body: Uint8Array | Readable, expected?: PutExpectation): Promise<StoredObject>;
-  /** Opens an object. Errors: `not_found`; `bad_request` for a range outside of it; `checksum_mismatch` when altered. */
+  /** Opens an object. Errors: `not_found`; `range_not_satisfiable` with `bytes`; `checksum_mismatch` when altered. */
   get(key: string, range?: ByteRange): Promise<OpenObject>;
   /** The object's size and digest, or null where there is none. */
   stat(key: string): Promise<StoredObject | null>;

@@ -75,7 +75,7 @@ export class S3ObjectStore implements ObjectStore {
   /** Says how large the object is, which only the server knows. */
   async #refuseRange(key: string, range: ByteRange): Promise<never> {
     const found = await this.stat(key);
-    boundedRange(range, found?.bytes ?? 0, key);
+    boundedRange(range, found?.bytes ?? 0);
     throw objectAltered(key);
   }
 

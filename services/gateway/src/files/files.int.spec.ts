@@ -104,6 +104,26 @@ describe.each(OBJECT_STORES)('with objects in a %s', (kind) => {
       expect(part.headers.get('content-range')).toBe(`bytes 0-5/${CSV.length}`);
     });
 
+    it('says how long a file is to who asks for bytes behind its end', async () => {
+      const { json: file } = await upload('past.csv', CSV);
+      for (const [language, words] of [
+        ['zh', /不在其中/],
+        ['en', /is not in it/],
+      ] as const) {
+        const headers = { range: `bytes=${CSV.length}-`, 'accept-language': language };
+        const refused = await gateway.ask(`/v1/files/${file.id}/content`, { key, headers });
+        expect(refused.status).toBe(416);
+        expect(refused.headers.get('content-range')).toBe(`bytes */${CSV.length}`);
+        expect(refused.headers.get('content-type')).toBe('application/problem+json; charset=utf-8');
+        expect(refused.json).toMatchObject({
+          code: 'range_not_satisfiable',
+          bytes: CSV.length,
+          detail: expect.stringMatching(words),
+        });
+        expect(refused.text).not.toContain('ten_');
+      }
+    });
+
     it('keeps its name, code point for code point, and in the ASCII header of a download', async () => {
       for (const name of ['07饺子 餃子.csv', '销售 数据（2026）—终稿.csv', 'ete\u0301.csv']) {
         const { status, json: file } = await upload(name, CSV);

@@ -81,7 +81,7 @@ export class FilesService {
     return row;
   }
 
-  /** Metadata and bytes. Errors: `not_found`, `bad_request` for a range outside of the file. */
+  /** Metadata and bytes. Errors: `not_found`, `range_not_satisfiable`. */
   async open(caller: Caller, id: string, range?: ByteRange): Promise<{ file: File; object: OpenObject }> {
     const row = await this.#row(caller, id);
     return { file: viewOf(row), object: await this.objects.get(row.object_key, range) };

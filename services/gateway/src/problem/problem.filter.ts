@@ -27,6 +27,8 @@ export function sendProblem(
   }
   if (error.retryAfterSeconds !== undefined)
     reply.header('retry-after', String(Math.max(1, Math.ceil(error.retryAfterSeconds))));
+  // RFC 9110, 15.5.17: a client that resumes a download learns the length here.
+  if (error.code === 'range_not_satisfiable') reply.header('content-range', `bytes */${error.fields.bytes}`);
   return reply
     .status(error.status)
     .removeHeader('content-disposition')

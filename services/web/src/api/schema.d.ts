@@ -1543,7 +1543,7 @@ export interface components {
             title: string;
             status: number;
             /** @enum {string} */
-            code: "bad_request" | "unauthenticated" | "forbidden" | "link_invalid" | "not_found" | "unknown_tool" | "conflict" | "turn_running" | "upload_expired" | "file_too_large" | "body_too_large" | "unsupported_type" | "misdirected" | "bad_arguments" | "checksum_mismatch" | "invalid_name" | "empty_file" | "unreadable_file" | "no_model" | "rate_limited" | "quota_exceeded" | "queue_full" | "internal" | "model_auth" | "model_not_found" | "model_bad_answer" | "model_refused" | "model_failed" | "model_overloaded" | "model_unreachable" | "model_cut" | "model_timeout" | "context_overflow" | "turn_limit" | "unavailable";
+            code: "bad_request" | "unauthenticated" | "forbidden" | "link_invalid" | "not_found" | "unknown_tool" | "conflict" | "turn_running" | "upload_expired" | "file_too_large" | "body_too_large" | "unsupported_type" | "range_not_satisfiable" | "misdirected" | "bad_arguments" | "checksum_mismatch" | "invalid_name" | "empty_file" | "unreadable_file" | "no_model" | "rate_limited" | "quota_exceeded" | "queue_full" | "internal" | "model_auth" | "model_not_found" | "model_bad_answer" | "model_refused" | "model_failed" | "model_overloaded" | "model_unreachable" | "model_cut" | "model_timeout" | "context_overflow" | "turn_limit" | "unavailable";
             detail: string;
             traceId?: string;
         } & {
