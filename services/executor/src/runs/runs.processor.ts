@@ -22,6 +22,8 @@ import { RunExecution } from './run.execution.ts';
 const BEAT_MS = 2_000;
 /** A change is told at once, but a storm of changes only this often. */
 const CHANGE_BEAT_MS = 200;
+/** Goodbyes to Redis get this long once no run is on, or the last ones were told to stop: commands to a Redis that is gone wait for it for ever. */
+const GOODBYE_MS = 5_000;
 
 /**
  * Takes jobs of the `runs` queue, as many at once as there are sandboxes. With none it takes no job, so that an executor that has one does.
@@ -40,6 +42,8 @@ export class RunsProcessor implements OnModuleInit, BeforeApplicationShutdown {
   #beat: NodeJS.Timeout | null = null;
   #changeBeat: NodeJS.Timeout | null = null;
   #stopping = false;
+  #goodbye: NodeJS.Timeout | undefined;
+  readonly #gaveUp = Promise.withResolvers<void>();
 
   constructor(
     @Inject(CONFIG) config: ExecutorConfig,
@@ -85,16 +89,36 @@ export class RunsProcessor implements OnModuleInit, BeforeApplicationShutdown {
   async beforeApplicationShutdown(): Promise<void> {
     this.#stopping = true;
     this.#runner.drain();
+    this.#boundGoodbye();
+    let last: NodeJS.Timeout | undefined;
     const late = setTimeout(() => {
       for (const run of this.#running.values()) run.stop('executor_stopping');
+      last = setTimeout(() => this.#giveUp(), GOODBYE_MS);
     }, this.#config.shutdownSeconds * 1_000);
-    await this.#worker.close().catch(() => {});
+    await this.#unlessGone(this.#worker.close());
     clearTimeout(late);
     if (this.#beat) clearInterval(this.#beat);
     if (this.#changeBeat) clearTimeout(this.#changeBeat);
-    await this.#runLog.leave(this.executorId).catch(() => {});
-    await Promise.allSettled([this.#links.close(), this.#runner.close()]);
+    await this.#unlessGone(this.#runLog.leave(this.executorId));
+    await Promise.allSettled([this.#unlessGone(this.#links.close()), this.#runner.close()]);
+    for (const timer of [this.#goodbye, last]) clearTimeout(timer);
     this.#cancels.disconnect();
+  }
+
+  /** While it stops: a run that is on has its time, and without one closing is bounded. */
+  #boundGoodbye(): void {
+    clearTimeout(this.#goodbye);
+    if (this.#stopping && this.#running.size === 0) this.#goodbye = setTimeout(() => this.#giveUp(), GOODBYE_MS);
+  }
+
+  #giveUp(): void {
+    log.warn('Redis did not answer the goodbye of this executor', { runs: this.#running.size });
+    this.#gaveUp.resolve();
+  }
+
+  /** What Redis has to answer, or nothing once it was given up: the gateway ends for us what an executor leaves behind that reports no more. */
+  async #unlessGone(goodbye: Promise<unknown>): Promise<void> {
+    await Promise.race([goodbye.catch(() => {}), this.#gaveUp.promise]);
   }
 
   async #process(job: Job<RunJob, RunReceipt, 'run'>, token: string | undefined): Promise<RunReceipt> {
@@ -114,6 +138,7 @@ export class RunsProcessor implements OnModuleInit, BeforeApplicationShutdown {
         links: this.#links,
       });
       this.#running.set(runId, execution);
+      this.#boundGoodbye();
       try {
         const outcome = await execution.execute(job.opts.priority ?? 0);
         if (!outcome) throw new UnrecoverableError('the run belongs to another executor');
@@ -121,6 +146,7 @@ export class RunsProcessor implements OnModuleInit, BeforeApplicationShutdown {
         return { verdict: outcome.verdict };
       } finally {
         this.#running.delete(runId);
+        this.#boundGoodbye();
         this.#follow();
       }
     });
