@@ -5,8 +5,12 @@ import * as z from 'zod';
 
 /** Looked at this often until it is there: the file is small, in memory, and written once. */
 const LOOK_MS = 50;
-/** A sandbox that says nothing for this long is broken; imports take a second or two on a busy node. */
-const SILENT_MS = 60_000;
+/**
+ * A sandbox that says nothing for this long is broken. It gives itself 180 s to come up (`ready_seconds` of `pod.py`: many Pods may start on a
+ * node at once), then tries its first run, and says either way how that went: a courier that lost patience before would have its Pod refused while
+ * the sandbox is still on its way.
+ */
+export const SILENT_MS = 240_000;
 
 /** What `box.py` writes beside its socket, in one step: ready, or why not. */
 const ReadyFile = z.discriminatedUnion('ready', [
@@ -22,14 +26,18 @@ export interface SandboxState {
 }
 
 /** Waits until the sandbox has said how it is. */
-export async function sandboxState(socket: string, signal: AbortSignal): Promise<SandboxState> {
+export async function sandboxState(
+  socket: string,
+  signal: AbortSignal,
+  silentMs: number = SILENT_MS,
+): Promise<SandboxState> {
   const path = join(dirname(socket), 'ready.json');
-  for (let waited = 0; waited < SILENT_MS; waited += LOOK_MS) {
+  for (let waited = 0; waited < silentMs; waited += LOOK_MS) {
     const text = await readFile(path, 'utf8').catch(() => null);
     if (text !== null) return stateOf(text);
     await wait(LOOK_MS, undefined, { signal });
   }
-  return { strength: '', fault: `the sandbox said nothing for ${SILENT_MS / 1_000} s` };
+  return { strength: '', fault: `the sandbox said nothing for ${silentMs / 1_000} s` };
 }
 
 function stateOf(text: string): SandboxState {
