@@ -49,6 +49,7 @@ beforeAll(async () => {
         admit: async ({ hello }) => ({ name: hello.podName, uid: hello.podUid, profile: 'python', ip: '192.0.2.2' }),
         remove: () => {},
         removeLimited: () => true,
+        witness: () => async () => false,
         shortage: () => null,
         growing: true,
         close: async () => {},

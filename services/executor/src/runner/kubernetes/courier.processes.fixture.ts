@@ -40,6 +40,8 @@ export class CourierProcesses {
   /** What the couriers wrote, for a test that looks for secrets or reasons. */
   log = '';
   removed = 0;
+  /** What the status of a Pod says of a sandbox that was lost. */
+  endedForMemory = false;
   growing = true;
   onGone: (podUid: string) => void = () => {};
 
@@ -99,6 +101,10 @@ export class CourierProcesses {
   removeLimited(pod: PodRef): boolean {
     this.remove(pod);
     return true;
+  }
+
+  witness(): () => Promise<boolean> {
+    return async () => this.endedForMemory;
   }
 
   shortage(): string | null {

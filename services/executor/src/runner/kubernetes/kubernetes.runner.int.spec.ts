@@ -86,6 +86,25 @@ describe('kubernetes runner', () => {
     expect((await runner.run(specOf('print(2)'), new RecordingSink(), never)).verdict).toBe('ok');
   });
 
+  it('says that memory was at its limit when the kernel ended the whole container for it', async () => {
+    const sink = new RecordingSink();
+    const begun = new Promise<void>((resolve) => {
+      sink.onOutput = () => resolve();
+    });
+    const before = pods.removed;
+    pods.endedForMemory = true;
+    const running = runner.run(specOf("print('on')\nimport time\ntime.sleep(60)"), sink, never);
+    await begun;
+    for (const process of pods.processes) process.kill('SIGKILL');
+    expect(await running).toMatchObject({
+      verdict: 'memory_limit',
+      signal: 'SIGKILL',
+      error: { name: 'MemoryLimit', explanation: { zh: expect.stringContaining('内存超过上限') } },
+    });
+    pods.endedForMemory = false;
+    await until(() => pods.removed > before, { what: 'the Pod is removed', timeoutMs: 5_000 });
+  });
+
   it('goes on with another Pod when one dies while it waits', async () => {
     await until(() => runner.status().idle === 1, { what: 'a courier is idle', timeoutMs: 20_000 });
     const [process] = pods.processes;

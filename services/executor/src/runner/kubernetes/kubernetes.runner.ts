@@ -18,6 +18,7 @@ import { CourierServer } from './courier.server.ts';
 import type { HeldCourier } from './held.courier.ts';
 import { checkHello, reachedTargets } from './hello.check.ts';
 import { IsolationWatch } from './isolation.watch.ts';
+import { memoryLimitReport } from './memory.death.ts';
 import type { PodRef } from './pod.checks.ts';
 import type { AttachAttempt } from './pod.gate.ts';
 import type { SandboxPods } from './sandbox.pods.ts';
@@ -45,7 +46,7 @@ export interface KubernetesRunnerOptions {
   /** Given `onGone` for Pods that left the cluster. */
   pods(
     onGone: (podUid: string) => void,
-  ): Pick<SandboxPods, 'start' | 'admit' | 'remove' | 'removeLimited' | 'shortage' | 'growing' | 'close'>;
+  ): Pick<SandboxPods, 'start' | 'admit' | 'remove' | 'removeLimited' | 'witness' | 'shortage' | 'growing' | 'close'>;
 }
 
 /** Sandboxes in Pods of a cluster: each executor holds the couriers that attached to it, and gives each Pod one run. */
@@ -125,6 +126,7 @@ export class KubernetesRunner implements Runner {
       const courier = await this.#claim(spec, signal);
       if (!courier) return cancelledBeforeStart(performance.now() - since, this.#strength);
       const claimedMs = performance.now() - since;
+      const endedForMemory = this.#pods.witness(courier.pod);
       try {
         const { result, claimMs } = await courier.run(spec, sink, signal);
         const { timings, strength, ...report } = result;
@@ -132,6 +134,10 @@ export class KubernetesRunner implements Runner {
       } catch (error) {
         if (!(error instanceof RunnerError)) throw error;
         if (signal.aborted) return cancelledBeforeStart(performance.now() - since, this.#strength);
+        const runMs = performance.now() - since - claimedMs;
+        if (error.fault === 'sandbox_lost' && (await endedForMemory())) {
+          return memoryLimitReport(spec, { claimMs: claimedMs, runMs, sandbox: this.#strength });
+        }
         if (error.fault !== 'sandbox_unavailable' || tried === MAX_SANDBOXES_TRIED) throw error;
         log.warn('a Pod broke before the run began, taking another one', {
           run: spec.runId,

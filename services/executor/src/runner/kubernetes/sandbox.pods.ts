@@ -6,6 +6,7 @@ import type { ClusterApi } from './cluster.api.ts';
 import { whyNot } from './cluster.fault.ts';
 import type { CourierLedger } from './courier.ledger.ts';
 import type { CourierPool } from './courier.pool.ts';
+import { endedForMemory, restartsOf } from './memory.death.ts';
 import { deploymentOf, type PodRef, PROFILE_LABEL, type SandboxIdentity } from './pod.checks.ts';
 import { type AttachAttempt, PodGate } from './pod.gate.ts';
 import { PodRemover } from './pod.remover.ts';
@@ -24,6 +25,8 @@ const BACK_OFF_MS = [1_000, 2_000, 5_000];
 const LIMITED_BURST = 10;
 const LIMITED_EVERY_MS = 10_000;
 const CLOSE_MS = 2_000;
+/** The kubelet looks at its containers every second and reports a change at once. */
+const END_SEEN_MS = 2_500;
 
 export interface SandboxPodsDeps {
   readonly api: ClusterApi;
@@ -80,6 +83,13 @@ export class SandboxPods {
     if (!this.#limited.take(performance.now())) return false;
     this.#remover.remove(pod);
     return true;
+  }
+
+  /** For a Pod that gets its run: asked once its sandbox is lost, it says whether that was for memory. Of what the watch sees; nothing is read for it. */
+  witness(pod: PodRef): () => Promise<boolean> {
+    const before = this.#watch.find(pod);
+    const restarts = before ? restartsOf(before) : 0;
+    return async () => (await this.#watch.look(pod, (now) => endedForMemory(now, restarts), END_SEEN_MS)) ?? false;
   }
 
   /** Why there are too few Pods, for an operator; null when nothing is known to be wrong. */
