@@ -241,7 +241,7 @@ ctypes.string_at(0)
     variants: [
       ['a shell', "os.execv('/bin/sh', ['sh', '-c', 'echo taken'])"],
       ['another Python', "os.execv(sys.executable, ['python', '-c', 'print(1)'])"],
-      ['by descriptor', "os.execve(os.open('/bin/sh', os.O_RDONLY), ['sh'], {})"],
+      ['by descriptor', "os.execve(os.open('/usr/bin/python3', os.O_RDONLY), ['python3'], {})"],
       ['by the loader', "os.execv('/lib64/ld-linux-x86-64.so.2', ['ld.so', '/bin/sh'])"],
     ].map(([name = '', exec]) => ({
       name,

@@ -134,7 +134,7 @@ print(json.dumps({'noNewPrivs': libc.prctl(39, 0, 0, 0, 0), 'seccomp': libc.prct
 import shutil
 for name in ('/usr/bin/su', '/usr/bin/passwd', '/bin/mount', '/bin/true'):
     attempt(name, lambda: os.execv(name, [name]))
-shutil.copy('/bin/true', '/tmp/own')
+shutil.copy('/usr/bin/python3', '/tmp/own')
 os.chmod('/tmp/own', 0o755)
 attempt('own', lambda: os.execv('/tmp/own', ['own']))
 report()

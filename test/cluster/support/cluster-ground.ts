@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ObjectStore } from '@moli/objects';
+import { type ObjectStore, UNFINISHED_PREFIX } from '@moli/objects';
 import pg from 'pg';
 import type { ApiClient } from '../../../infra/launcher/demo/client.ts';
 import type { Books, Ground } from '../../abuse/ground.ts';
@@ -118,10 +118,11 @@ export class ClusterBooks implements Books {
   async strayObjects(): Promise<string[]> {
     const { rows } = await this.#pool.query('select object_key from artifacts union all select object_key from files');
     const known = new Set(rows.map(({ object_key }) => String(object_key)));
+    // An upload that is over stays for a while, for a client that did not get the last answer.
     const stored = new Set<string>();
     for (let after: string | undefined, more = true; more; ) {
       const page = await this.#objects.list('', after === undefined ? {} : { after });
-      for (const { key } of page.items) stored.add(key);
+      for (const { key } of page.items) if (!key.startsWith(UNFINISHED_PREFIX)) stored.add(key);
       after = page.next ?? undefined;
       more = page.next !== null;
     }
