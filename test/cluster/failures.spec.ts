@@ -50,22 +50,21 @@ async function warmPods(): Promise<string[]> {
   return (await podsOf(place.sandboxNamespace)).filter(isReady).map(({ metadata }) => metadata.name);
 }
 
-/** The Pod of the only run that is going on: none of those that still wait when it is over. */
-async function podDuring(runId: string, act: (pod: string) => Promise<void>): Promise<RunResult> {
+/** Does something to the Pod of a run that is going on; answers the run's result. */
+async function podDuring(runId: string, act: (pod: string) => Promise<unknown>): Promise<RunResult> {
   await running(runId);
-  const pods = await warmPods();
-  // Which of them holds the run is the executor's knowledge alone: the last words of its couriers say so.
-  const busy = await busyPod(pods);
-  await act(busy);
+  await act(await podOf(runId));
   return settled(runId);
 }
 
-async function busyPod(pods: readonly string[]): Promise<string> {
-  for (const name of pods) {
-    const said = await kubectl(['logs', '-n', place.sandboxNamespace, name, '-c', 'courier', '--tail=50']);
-    if (/"msg":"the run begins"/.test(said)) return name;
+/** Which Pod has a run is the executor's knowledge alone, and its courier's. */
+async function podOf(runId: string): Promise<string> {
+  for (const { metadata } of await podsOf(place.sandboxNamespace)) {
+    const args = ['logs', '-n', place.sandboxNamespace, metadata.name, '-c', 'courier', '--tail=50'];
+    const said = await kubectl(args).catch(() => '');
+    if (said.includes(runId)) return metadata.name;
   }
-  throw new Error(`no courier says that it has a run: ${pods.join(', ')}`);
+  throw new Error(`no courier says that it has ${runId}`);
 }
 
 /** Everything is as it should be again, and no Pod that was used is left. */
@@ -98,9 +97,9 @@ describe.runIf(tool !== '')('what dies', () => {
   });
 
   test('Pod deleted by an operator with a run: the run has a verdict', async () => {
-    const result = await podDuring(await startRun(SLEEP), async (pod) => {
-      await kubectl(['delete', 'pod', '-n', place.sandboxNamespace, pod, '--grace-period=0', '--force']);
-    });
+    const result = await podDuring(await startRun(SLEEP), (pod) =>
+      kubectl(['delete', 'pod', '-n', place.sandboxNamespace, pod, '--grace-period=0', '--force']),
+    );
     expect(result).toMatchObject({ verdict: 'platform_error' });
     await recovers();
   });

@@ -5,7 +5,7 @@ import type { ApiClient } from '../../../infra/launcher/demo/client.ts';
 import type { Books, Ground } from '../../abuse/ground.ts';
 import type { Needle } from '../../abuse/needles.ts';
 import type { Installation } from './installation.ts';
-import { type Forward, forward, get, podsOf } from './kubectl.ts';
+import { containersOf, type Forward, forward, get, podsOf } from './kubectl.ts';
 import { openObjects } from './objects.ts';
 
 /** Shorter values of Secrets are names, not secrets, and would be found by chance. */
@@ -54,10 +54,9 @@ export class ClusterGround implements Ground {
   /** A used Pod that is still there. */
   async leftBehind(): Promise<string[]> {
     const pods = await podsOf(this.#installation.place.sandboxNamespace);
-    return pods.flatMap(({ metadata, status }) => {
-      const ended = (status.containerStatuses ?? []).some(
-        ({ state, restartCount }) => state.terminated || restartCount > 0,
-      );
+    return pods.flatMap((pod) => {
+      const { metadata, status } = pod;
+      const ended = containersOf(pod).some(({ state, restartCount }) => state.terminated || restartCount > 0);
       if (metadata.deletionTimestamp) return `Pod ${metadata.name} is still being deleted`;
       return ended || status.phase === 'Failed' ? `Pod ${metadata.name} was used` : [];
     });

@@ -29,6 +29,9 @@ export default async function setup(): Promise<() => Promise<void>> {
     image: { registry: images.registry, tag: images.tag, pullPolicy: 'IfNotPresent' },
     eval: { enabled: true, ...images.eval },
     model: { baseUrl: `http://${host}:${modelPort}/v1`, name: 'scripted-test', apiKey: 'test-key' },
+    // Two of each are what some tests ask for; the node of these tests has two processors.
+    gateway: { replicas: 1 },
+    executor: { replicas: 1 },
     admin: { email: 'owner@moli.test' },
     sandbox: { profiles: { python: { min: 3, max: 6 } } },
   };

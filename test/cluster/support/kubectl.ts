@@ -34,6 +34,13 @@ export async function apply(...objects: readonly unknown[]): Promise<void> {
   await kubectl(['apply', '-f', '-'], { input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }) });
 }
 
+interface ContainerStatus {
+  readonly name: string;
+  readonly containerID?: string;
+  readonly restartCount: number;
+  readonly state: Readonly<Record<string, { readonly reason?: string; readonly message?: string }>>;
+}
+
 /** What tests read of a Pod. */
 export interface Pod {
   readonly metadata: {
@@ -50,14 +57,16 @@ export interface Pod {
     readonly phase: string;
     readonly podIP?: string;
     readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[];
-    readonly containerStatuses?: readonly {
-      readonly name: string;
-      readonly containerID?: string;
-      readonly restartCount: number;
-      readonly state: Readonly<Record<string, { readonly reason?: string; readonly message?: string }>>;
-    }[];
+    readonly containerStatuses?: readonly ContainerStatus[];
+    /** Sidecars are among these. */
+    readonly initContainerStatuses?: readonly ContainerStatus[];
   };
 }
+
+export const containersOf = ({ status }: Pod): readonly ContainerStatus[] => [
+  ...(status.initContainerStatuses ?? []),
+  ...(status.containerStatuses ?? []),
+];
 
 export async function podsOf(namespace: string, selector = ''): Promise<Pod[]> {
   const { items } = await get<{ items: Pod[] }>(['pods', '-n', namespace, ...(selector ? ['-l', selector] : [])]);

@@ -32,9 +32,8 @@ export function watchPods(namespace: string): PodWatch {
   });
   return {
     async stop() {
-      const ended = new Promise((resolve) => child.once('exit', resolve));
-      child.kill();
-      await ended;
+      // It ends by itself when the API server does.
+      if (child.kill()) await new Promise((resolve) => child.once('exit', resolve));
       return { added, deleted };
     },
   };

@@ -111,6 +111,7 @@ export class Attachment {
   }
 
   async #run(run: Run): Promise<void> {
+    log.info('the run begins', { run: run.runId });
     try {
       await this.#deps.markSpent();
       const { result, claimMs } = await runInSlot(this.#deps.place, specOf(run), this.#sink, this.#cancel.signal);
