@@ -99,7 +99,9 @@ describe('who may be a courier', () => {
 describe('a pool that can not fill', () => {
   const deployment = ['deploy/moli-sandbox-python', ...PODS];
   const patch = (container: object): Promise<string> => {
-    const spec = { template: { spec: { initContainers: [{ name: 'sandbox', ...container }] } } };
+    // A rolling update would keep Pods of the old kind.
+    const strategy = { $retainKeys: ['type'], type: 'Recreate' };
+    const spec = { strategy, template: { spec: { initContainers: [{ name: 'sandbox', ...container }] } } };
     return kubectl(['patch', ...deployment, '--type=strategic', '-p', JSON.stringify({ spec })]);
   };
 
@@ -137,6 +139,7 @@ describe('a pool that can not fill', () => {
       console.info(await reasonMatches(pattern));
     } finally {
       await kubectl(['rollout', 'undo', ...deployment]);
+      await kubectl(['patch', ...deployment, '-p', JSON.stringify({ spec: { strategy: { type: 'RollingUpdate' } } })]);
     }
     await newPods();
     await ready();

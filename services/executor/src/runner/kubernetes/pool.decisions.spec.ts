@@ -121,6 +121,12 @@ describe('the shortage', () => {
       [],
       /refused by admission/,
     ],
+    [
+      'admission of another profile',
+      failed(`ValidatingAdmissionPolicy 'p' denied request: the container sandbox has the seccomp profile Localhost x`),
+      [],
+      /refused by admission/,
+    ],
     ['image', deployment(), [waiting('ImagePullBackOff', 'Back-off pulling image')], /image cannot be pulled/],
     [
       'seccomp profile',

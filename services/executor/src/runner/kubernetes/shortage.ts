@@ -13,11 +13,12 @@ const STUCK = new Set([
   'RunContainerError',
   'CrashLoopBackOff',
 ]);
+/** The first that fits: what refuses a Pod names the thing that another line is about. */
 const HINTS: readonly (readonly [RegExp, string])[] = [
+  [/violates PodSecurity|ValidatingAdmissionPolicy|admission/i, 'a Pod was refused by admission'],
   [/seccomp/i, 'the seccomp profile is missing on the node: see k8s/seccomp'],
   [/ErrImage|ImagePull|InvalidImageName|ImageInspect/, 'the image cannot be pulled'],
   [/exceeded quota/i, 'the quota of the namespace is full'],
-  [/violates PodSecurity|ValidatingAdmissionPolicy|admission/i, 'a Pod was refused by admission'],
   [/^Unschedulable/, 'no node has room for a Pod'],
 ];
 
