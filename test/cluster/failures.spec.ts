@@ -6,7 +6,6 @@ import { ClusterGround } from './support/cluster-ground.ts';
 import { Installation } from './support/installation.ts';
 import { isReady, kubectl, podsOf } from './support/kubectl.ts';
 import { killContainer, killOnNode } from './support/node.ts';
-import { watchPods } from './support/watch.ts';
 
 const installation = Installation.shared();
 const { place } = installation;
@@ -136,7 +135,6 @@ describe.runIf(tool !== '')('what dies', () => {
   });
 
   test('API server killed: runs in warm Pods go on, and used Pods go once it is back', async () => {
-    const watch = watchPods(place.sandboxNamespace);
     const runId = await startRun("import time\ntime.sleep(2)\nprint('through')");
     await running(runId);
     await killOnNode(tool, 'kube-apiserver');
@@ -151,7 +149,6 @@ describe.runIf(tool !== '')('what dies', () => {
         ),
       { what: 'the API server is back', timeoutMs: 60_000 },
     );
-    await watch.stop();
     await recovers();
   });
 });

@@ -1,18 +1,13 @@
 import { spawn } from 'node:child_process';
 
-export interface PodChanges {
-  /** Names of Pods that were made and deleted while it was watched. */
-  readonly added: ReadonlySet<string>;
-  readonly deleted: ReadonlySet<string>;
-}
-
 export interface PodWatch {
-  stop(): Promise<PodChanges>;
+  /** Names of Pods that were deleted while it was watched. */
+  readonly deleted: ReadonlySet<string>;
+  stop(): Promise<void>;
 }
 
-/** Notes every Pod that comes and goes in a namespace until it is stopped. */
+/** Notes every Pod that goes in a namespace until it is stopped. */
 export function watchPods(namespace: string): PodWatch {
-  const added = new Set<string>();
   const deleted = new Set<string>();
   const columns = 'custom-columns=:type,:object.metadata.name';
   const child = spawn(
@@ -26,15 +21,14 @@ export function watchPods(namespace: string): PodWatch {
     text = lines.pop() ?? '';
     for (const line of lines) {
       const [type, name] = line.trim().split(/\s+/);
-      if (type === 'ADDED' && name) added.add(name);
       if (type === 'DELETED' && name) deleted.add(name);
     }
   });
   return {
+    deleted,
     async stop() {
       // It ends by itself when the API server does.
       if (child.kill()) await new Promise((resolve) => child.once('exit', resolve));
-      return { added, deleted };
     },
   };
 }
