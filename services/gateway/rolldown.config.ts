@@ -19,7 +19,8 @@ function commit(): string {
 
 /**
  * Bundled: our code, Nest, Better Auth, Kysely. Outside: what OpenTelemetry must be able to patch (pg, ioredis, bullmq, undici and its own API),
- * native modules, and data that is read from its package at run time.
+ * native modules, data that is read from its package at run time, and the AWS client, whose modules need the order that Node gives them: bundled it
+ * does not start under OpenTelemetry's hook.
  */
 const EXTERNAL = [
   /^node:/,
@@ -31,6 +32,7 @@ const EXTERNAL = [
   'undici',
   '@node-rs/argon2',
   /^gpt-tokenizer/,
+  /^@(aws-sdk|smithy)\//,
   'jschardet',
 ];
 
