@@ -1,17 +1,14 @@
 import { existsSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { command } from './kubectl.ts';
 
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
-
 /**
- * The program that boots a single-node Kubernetes on this machine, with `up`, `load`, `exec`, `seccomp`, `env` and `images/`: `MOLI_CLUSTER_TOOL`,
- * or the folder `shared/cluster` beside this checkout. Undefined where there is none; then the tests need a KUBECONFIG.
+ * The program that boots a single-node Kubernetes on this machine, with `up`, `load`, `exec`, `env` and `images/`: the folder that
+ * `MOLI_CLUSTER_TOOL` names. Undefined where there is none; then the tests need a KUBECONFIG.
  */
 export function clusterTool(): string | undefined {
-  const folder = resolve(process.env.MOLI_CLUSTER_TOOL ?? `${ROOT}/../shared/cluster`);
-  return existsSync(`${folder}/up`) ? folder : undefined;
+  const { MOLI_CLUSTER_TOOL: folder } = process.env;
+  return folder && existsSync(`${folder}/up`) ? resolve(folder) : undefined;
 }
 
 /** Boots the node, or finds it up, and puts its kubeconfig and its kubectl and helm into our environment. Compiling it the first time takes long. */

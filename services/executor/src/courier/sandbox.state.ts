@@ -33,7 +33,10 @@ export async function sandboxState(
 ): Promise<SandboxState> {
   const path = join(dirname(socket), 'ready.json');
   for (let waited = 0; waited < silentMs; waited += LOOK_MS) {
-    const text = await readFile(path, 'utf8').catch(() => null);
+    const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return null;
+      throw error;
+    });
     if (text !== null) return stateOf(text);
     await wait(LOOK_MS, undefined, { signal });
   }

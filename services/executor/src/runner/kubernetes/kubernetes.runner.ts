@@ -216,7 +216,7 @@ export class KubernetesRunner implements Runner {
 
   /** The last of its probes: its neighbours, whom only we know. Then it is there to be taken. */
   async #offer(courier: HeldCourier): Promise<void> {
-    await this.#options.ledger.hold(courier.pod.uid).catch(() => {});
+    await this.#options.ledger.hold(courier.pod.uid).catch(this.#ledgerFailed);
     const clean = await this.#probe(courier);
     if (!clean) courier.end();
     else if (courier.there && !this.#draining) this.#pool.add(courier);
@@ -282,7 +282,7 @@ export class KubernetesRunner implements Runner {
   /** The Pod can go to another executor. */
   #letGo(courier: HeldCourier): void {
     this.#pool.remove(courier);
-    this.#options.ledger.release(courier.pod.uid).catch(() => {});
+    this.#options.ledger.release(courier.pod.uid).catch(this.#ledgerFailed);
   }
 
   #gone(courier: HeldCourier): void {
@@ -300,6 +300,9 @@ export class KubernetesRunner implements Runner {
     if (refused) return `Pod ${refused.pod.name} was refused: ${refused.refusal.reason}: ${refused.refusal.message}`;
     return this.#pool.busyCount > 0 ? 'every sandbox is in use' : 'sandboxes are starting';
   }
+
+  /** Others may take the Pod for nobody's, or for ours, until the reaper looks again. */
+  readonly #ledgerFailed = (error: unknown): void => log.warn('who holds a Pod could not be noted', { error });
 
   async #lookElsewhere(): Promise<void> {
     this.#standby = this.slots === 0 && (await this.#options.ledger.heldElsewhere().catch(() => false));
