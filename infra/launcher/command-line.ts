@@ -85,9 +85,9 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     options: { ...DATA, tenant: 'string', user: 'string', name: 'string' },
   },
   'tenant create': {
-    usage: 'tenant create NAME [--data DIR]',
+    usage: 'tenant create NAME [--locale zh|en] [--data DIR]',
     does: { zh: '新建租户', en: 'make a tenant' },
-    options: DATA,
+    options: { ...DATA, locale: 'string' },
     words: [1, 1],
   },
   'user invite': {

@@ -32,7 +32,7 @@ export async function run({ command, rest, options }: Arguments): Promise<number
   const state = holderOf(folder) ? readState(folder) : undefined;
   if (!state) throw notRunning;
   const args = [...command.split(' '), ...rest];
-  for (const name of ['tenant', 'user', 'name', 'role']) {
+  for (const name of ['tenant', 'user', 'name', 'role', 'locale']) {
     if (typeof options[name] === 'string') args.push(`--${name}`, options[name]);
   }
   const env = gatewayEnvOf(folder, readSettings(folder), state);

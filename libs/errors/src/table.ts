@@ -1,5 +1,6 @@
 /** The languages every message exists in. */
-export type Locale = 'zh' | 'en';
+export const LOCALES = ['zh', 'en'] as const;
+export type Locale = (typeof LOCALES)[number];
 
 /** One row of the error table: how a code looks from outside. `docs/errors.md` is held to this table by a test. */
 export interface ErrorRow {

@@ -1,4 +1,5 @@
 import { ConfigError, flag, integer, readConfig, wordList } from '@moli/config';
+import { LOCALES } from '@moli/errors';
 import { ACCEPTED_TYPES } from '@moli/tables';
 import { LOG_LEVELS } from '@moli/telemetry';
 import { z } from 'zod';
@@ -129,6 +130,10 @@ export const GatewayConfigSchema = z.object({
     .string()
     .optional()
     .meta({ description: 'Folder of the built web workbench. Without it the gateway serves the API alone.' }),
+  locale: z.enum(LOCALES).default('zh').meta({
+    description:
+      'Language of the first agent’s prompt in a new tenant, unless `tenant create --locale` names another: zh, en.',
+  }),
   modelBaseUrl: httpUrl.optional().meta({
     description: 'OpenAI-protocol address of the first model of a new tenant, up to and including `/v1`.',
     aliases: ['api_base'],

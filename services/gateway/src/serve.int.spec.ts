@@ -62,6 +62,16 @@ function start(
 
 const command = (...args: string[]) => start(args).ended;
 
+/** The prompt of the tenant's only agent. */
+async function firstPrompt({ ownerUrl }: TestDatabase, tenantId: string): Promise<string> {
+  const owner = new pg.Client({ connectionString: ownerUrl });
+  await owner.connect();
+  const { rows } = await owner.query('select system_prompt from agents where tenant_id = $1', [tenantId]);
+  await owner.end();
+  expect(rows).toHaveLength(1);
+  return rows[0].system_prompt;
+}
+
 describe('commands of the operator', () => {
   it('make the first tenant once, and afterwards only a new link', async () => {
     const first = JSON.parse((await command('bootstrap', '--email', 'boss@example.org', '--tenant', '团队')).stdout);
@@ -141,6 +151,31 @@ describe('commands of the operator', () => {
     });
   });
 
+  it('write the first agent of a tenant in the named language, else in that of the configuration', async () => {
+    const made = [
+      start(['tenant', 'create', '按配置']),
+      start(['tenant', 'create', 'By configuration'], { MOLI_LOCALE: 'en' }),
+      start(['tenant', 'create', 'By option', '--locale', 'en']),
+      start(['tenant', 'create', '按选项', '--locale', 'zh'], { MOLI_LOCALE: 'en' }),
+    ];
+    const ids = await Promise.all(made.map(async ({ ended }) => JSON.parse((await ended).stdout).id as string));
+    expect(await Promise.all(ids.map((id) => firstPrompt(database, id)))).toEqual([
+      expect.stringMatching(/^你是/),
+      expect.stringMatching(/^You are/),
+      expect.stringMatching(/^You are/),
+      expect.stringMatching(/^你是/),
+    ]);
+    const other = await freshDatabase();
+    const urls = {
+      MOLI_DATABASE_URL: other.appUrl,
+      MOLI_DATABASE_LOG_URL: other.logUrl,
+      MOLI_DATABASE_AUTH_URL: other.authUrl,
+    };
+    const { stdout } = await start(['bootstrap'], { ...urls, MOLI_LOCALE: 'en' }).ended;
+    expect(await firstPrompt(other, JSON.parse(stdout).tenant.id)).toMatch(/^You are/);
+    await other.drop();
+  });
+
   it.each([
     [['key', 'create', '--user', 'nobody@example.org'], /no user nobody@example\.org/],
     [['key', 'create', '--tenant', 'Nowhere'], /no tenant "Nowhere"/],
@@ -148,6 +183,7 @@ describe('commands of the operator', () => {
     [['user', 'invite', 'a@example.org', '--role', 'king'], /owner, admin, member, viewer/],
     [['tenant', 'create'], /Give a name/],
     [['tenant', 'create', 'Second'], /already/],
+    [['tenant', 'create', 'Third', '--locale', 'fr'], /zh, en/],
     [['key', 'create', '--colour', 'red'], /Wrong usage/],
     [['bootstrap', '--credentials', 'some'], /all or none/],
     [['migrate', '--wait', 'long'], /number of seconds/],

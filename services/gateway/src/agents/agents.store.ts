@@ -1,9 +1,11 @@
 import type { Locale } from '@moli/errors';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Selectable } from 'kysely';
+import type { GatewayConfig } from '../config.ts';
 import type { Database } from '../database/schema.ts';
 import type { TenantTx } from '../database/tenant-db.ts';
 import { newId } from '../ids.ts';
+import { CONFIG } from '../tokens.ts';
 import type { Agent, AgentChange, NewAgent } from './agents.schema.ts';
 import { DEFAULT_AGENT, DEFAULT_TOOLS } from './system-prompt.ts';
 
@@ -21,6 +23,8 @@ const toAgent = (row: Selectable<Database['agents']>): Agent => ({
 /** The `agents` table. */
 @Injectable()
 export class AgentsStore {
+  constructor(@Inject(CONFIG) private readonly config: GatewayConfig) {}
+
   /** Oldest first: the first one is the default. */
   async list(tx: TenantTx): Promise<Agent[]> {
     const rows = await tx.selectFrom('agents').selectAll().orderBy('created_at').orderBy('id').execute();
@@ -61,8 +65,8 @@ export class AgentsStore {
     return toAgent(row);
   }
 
-  /** The agent that a new tenant starts with, in the language of whoever makes the tenant. */
-  async insertDefault(tx: TenantTx, locale: Locale = 'zh'): Promise<Agent> {
+  /** The agent that a new tenant starts with, in the language of the configuration where none is named. */
+  async insertDefault(tx: TenantTx, locale: Locale = this.config.locale): Promise<Agent> {
     return this.insert(tx, { ...DEFAULT_AGENT[locale], tools: [...DEFAULT_TOOLS] });
   }
 

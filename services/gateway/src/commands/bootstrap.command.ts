@@ -60,12 +60,14 @@ export async function bootstrap(
   }
   const user = (await users.findByEmail(options.email)) ?? (await users.create(options.email, options.name));
   let key: string | null = null;
-  const tenant = await tenants.create(options.tenantName, user.id, async (tx) => {
-    if (!credentials) return;
-    const made = await app
-      .get(KeysService)
-      .insert(tx, { actor: 'system' }, { name: 'first start', role: 'owner', userId: user.id });
-    key = made.key;
+  const tenant = await tenants.create(options.tenantName, user.id, {
+    more: async (tx) => {
+      if (!credentials) return;
+      const made = await app
+        .get(KeysService)
+        .insert(tx, { actor: 'system' }, { name: 'first start', role: 'owner', userId: user.id });
+      key = made.key;
+    },
   });
   return {
     created: true,

@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises';
+import { LOCALES, type Locale } from '@moli/errors';
 import { configureLog } from '@moli/telemetry';
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -54,6 +55,15 @@ function roleOf({ options }: Parsed, fallback: Role): Role {
   throw new UsageError({ zh: `角色只能是 ${ROLES.join('、')}。`, en: `A role is one of ${ROLES.join(', ')}.` });
 }
 
+/** The named language, or none: that of the configuration then. */
+function localeOf({ options }: Parsed): Locale | undefined {
+  const wanted = options.locale;
+  if (wanted === undefined) return undefined;
+  const locale = LOCALES.find((one) => one === wanted);
+  if (locale) return locale;
+  throw new UsageError({ zh: `语言只能是 ${LOCALES.join('、')}。`, en: `A locale is one of ${LOCALES.join(', ')}.` });
+}
+
 function emailOf(text: string | undefined): string {
   const parsed = Email.safeParse(text);
   if (parsed.success) return parsed.data;
@@ -94,7 +104,8 @@ async function keyCreate(argv: readonly string[], config: GatewayConfig): Promis
 }
 
 async function tenantCreate(argv: readonly string[], config: GatewayConfig): Promise<unknown> {
-  const parsed = parse(argv, ['owner']);
+  const parsed = parse(argv, ['owner', 'locale']);
+  const locale = localeOf(parsed);
   const name = parsed.positionals[0]?.trim() ?? '';
   if (name === '' || name.length > 100)
     throw new UsageError({ zh: '请给出团队名（1–100 字）。', en: 'Give a name of 1 to 100 characters.' });
@@ -106,7 +117,7 @@ async function tenantCreate(argv: readonly string[], config: GatewayConfig): Pro
     const owner = email === undefined ? undefined : await app.get(UsersStore).findByEmail(emailOf(email));
     if (email !== undefined && !owner)
       throw new UsageError({ zh: `没有用户 ${email}。`, en: `There is no user ${email}.` });
-    return app.get(TenantsService).create(name, owner?.id ?? null);
+    return app.get(TenantsService).create(name, owner?.id ?? null, { locale });
   });
 }
 

@@ -1,3 +1,4 @@
+import { LOCALES } from '@moli/errors';
 import { z } from 'zod';
 import { ArtifactRef } from '../artifacts/artifacts.schema.ts';
 import { isId } from '../ids.ts';
@@ -51,7 +52,7 @@ export const SessionQuery = z.strictObject({
   tenant,
 });
 
-const locale = z.enum(['zh', 'en']);
+const locale = z.enum(LOCALES);
 
 export const NewMessage = z
   .strictObject({

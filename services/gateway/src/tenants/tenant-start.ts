@@ -1,3 +1,4 @@
+import type { Locale } from '@moli/errors';
 import { Inject, Injectable } from '@nestjs/common';
 import { AgentsStore } from '../agents/agents.store.ts';
 import type { TenantTx } from '../database/tenant-db.ts';
@@ -11,8 +12,8 @@ export class TenantStart {
     @Inject(ModelsService) private readonly models: ModelsService,
   ) {}
 
-  async fill(tx: TenantTx, tenantId: string): Promise<void> {
-    await this.agents.insertDefault(tx);
+  async fill(tx: TenantTx, tenantId: string, locale: Locale | undefined): Promise<void> {
+    await this.agents.insertDefault(tx, locale);
     await this.models.applyConfigured(tx, tenantId);
   }
 

@@ -1,3 +1,4 @@
+import type { Locale } from '@moli/errors';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Kysely } from 'kysely';
 import { AuditStore } from '../audit/audit.store.ts';
@@ -13,6 +14,13 @@ export interface Tenant {
   readonly name: string;
 }
 
+export interface TenantOptions {
+  /** Language of its default agent; that of the configuration when it is not named. */
+  readonly locale?: Locale | undefined;
+  /** What else has to be there or not at all, in the same transaction. */
+  readonly more?: (tx: TenantTx) => Promise<void>;
+}
+
 /** Tenants: made by the operator on the command line. */
 @Injectable()
 export class TenantsService {
@@ -25,12 +33,12 @@ export class TenantsService {
   ) {}
 
   /** A tenant with what it needs to work at once: a default agent, the configured model, and its owner when one is named. */
-  async create(name: string, ownerId: string | null, more?: (tx: TenantTx) => Promise<void>): Promise<Tenant> {
+  async create(name: string, ownerId: string | null, { locale, more }: TenantOptions = {}): Promise<Tenant> {
     const id = newId('ten');
     await this.db.as(id, async (tx) => {
       await tx.insertInto('tenants').values({ id, name }).execute();
       if (ownerId) await this.members.add(tx, ownerId, 'owner');
-      await this.start.fill(tx, id);
+      await this.start.fill(tx, id, locale);
       await this.audit.append(tx, { actor: 'system' }, { action: 'tenant.create', target: id, outcome: 'ok' });
       await more?.(tx);
     });

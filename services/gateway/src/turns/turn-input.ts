@@ -1,3 +1,4 @@
+import { LOCALES } from '@moli/errors';
 import { z } from 'zod';
 import type { Caller } from '../identity/caller.ts';
 
@@ -8,7 +9,7 @@ const StoredCaller = z.object({
   role: z.enum(['owner', 'admin', 'member', 'viewer']),
   keyId: z.string().nullable(),
   actor: z.string(),
-  locale: z.enum(['zh', 'en']),
+  locale: z.enum(LOCALES),
 });
 
 /** What was accepted and makes one turn: a row of `pending_inputs`. */

@@ -1,3 +1,4 @@
+import { LOCALES } from '@moli/errors';
 import { Controller, Get, Inject } from '@nestjs/common';
 import { ApiOperation, ApiResponse } from '@nestjs/swagger';
 import { z } from 'zod';
@@ -15,7 +16,7 @@ const Settings = z
       types: z.array(z.object({ extension: z.string(), mimeTypes: z.array(z.string()) })),
     }),
     scripted: z.boolean().describe('The configured model is a scripted one for demonstrations'),
-    locales: z.array(z.enum(['zh', 'en'])),
+    locales: z.array(z.enum(LOCALES)),
   })
   .meta({ id: 'Settings' });
 
@@ -36,7 +37,7 @@ export class SettingsController {
         types: acceptedTypes(this.config).map(({ extension, mimeTypes }) => ({ extension, mimeTypes: [...mimeTypes] })),
       },
       scripted: this.config.modelScripted,
-      locales: ['zh', 'en'],
+      locales: [...LOCALES],
     };
   }
 }
