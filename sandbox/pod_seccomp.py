@@ -33,7 +33,7 @@ PRCTL_OPTIONS = {
     'PR_SET_PDEATHSIG': 1, 'PR_SET_DUMPABLE': 4, 'PR_CAPBSET_READ': 23, 'PR_CAPBSET_DROP': 24, 'PR_SET_NO_NEW_PRIVS': 38, 'PR_CAP_AMBIENT': 47,
 }
 # Rules of seccomp.json that a wider one below takes the place of.
-REPLACED = {'socket', 'clone'}
+REPLACED = {'socket', 'clone', 'fcntl', 'sendto', 'recvfrom', 'getsockopt'}
 
 
 def allow(comment, *names, **argument):
@@ -51,6 +51,8 @@ TRUSTED = [
     allow('processes by descriptor', 'pidfd_open', 'pidfd_send_signal'),
     allow('the socket that the courier connects to: AF_UNIX in all 64 bits, nothing else', 'socket', index=0, op='SCMP_CMP_EQ', value=AF_UNIX),
     allow('the same', 'bind', 'listen', 'accept4', 'connect'),
+    allow('data, descriptors and credentials between the trusted parts', 'sendto', 'recvfrom', 'sendmsg', 'recvmsg', 'getsockopt', 'setsockopt'),
+    allow("descriptors of their own, and the seals of the zygote's image", 'fcntl'),
     *(allow(name, 'prctl', index=0, op='SCMP_CMP_EQ', value=value) for name, value in PRCTL_OPTIONS.items()),
 ]
 

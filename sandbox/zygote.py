@@ -52,10 +52,19 @@ def keep_what_is_loaded():
     kernel.libc.malloc_trim(0)
 
 
+def refuse_shared_memory():
+    """What one program writes there the next would read; a library that makes such memory at its import can't be preloaded."""
+    shared = snapshot.shared_mappings()
+    if shared:
+        report.report('zygote-failed', reason=f'a preloaded library shares memory with what is forked: {shared[0]}')
+        os._exit(1)
+
+
 def become_zygote(options, nursery_socket, announcements, keeper):
     """Never returns. It needs its own pid namespace to be able to make one for each run; when it dies, its programs die."""
     os.close(options['listener'])
     preload.load(options['preload'])
+    refuse_shared_memory()
     kind = plain.PlainIsolation if options['plain'] else isolation.Isolation
     walls = functools.partial(kind, isolation.compile_for_this_machine())
     pool = slots.Pool(nursery_socket, announcements, options['retire'], keeper, options['slots'], walls, options['once'], options['plain'])

@@ -27,6 +27,7 @@ walls = {
     "namespaces": libc.unshare(0x10000000) == -1,
     "passwords": refused(lambda: open("/etc/shadow")),
     "systemFiles": answers(errno.EROFS, lambda: open("/usr/canary", "w")),
+    "sharedFiles": answers(errno.EROFS, lambda: os.chmod("/opt/fonts", 0o755)),
     "processes": refused(lambda: os.listdir("/proc/1")),
     # Outside of its own processes there is nobody to signal: none at all, or none that Landlock lets it reach.
     "signals": os.getppid() == 0 or refused(lambda: os.kill(os.getppid(), 0)),
@@ -49,7 +50,7 @@ print(json.dumps({"walls": walls, "packages": packages, "python": sys.version.sp
 # Walls that only Landlock holds: not asked for where the kernel has none.
 LANDLOCK_WALLS = {'rootFolder'}
 # Those that only namespaces hold: not asked for in a box without them.
-NAMESPACE_WALLS = {'noProc', 'ownProcesses', 'ownName'}
+NAMESPACE_WALLS = {'noProc', 'ownProcesses', 'ownName', 'sharedFiles'}
 SECONDS = 30.0
 
 

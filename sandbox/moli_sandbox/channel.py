@@ -10,6 +10,8 @@ import struct
 NONCE_BYTES = 16
 # Nonce, kind, bytes of JSON, bytes of a picture or page.
 HEADER = struct.Struct(f'<{NONCE_BYTES}scII')
+# A display, and the result.
+KINDS = (b'P', b'R')
 # JSON of a display has to fit into one frame; parsed, JSON takes many times its length.
 MAX_TEXT = 1_000_000
 MAX_RESULT = 1 << 18
@@ -55,7 +57,7 @@ class ResultReader:
         messages = []
         while len(self.buffer) >= HEADER.size:
             nonce, kind, text, extra = HEADER.unpack_from(self.buffer)
-            if nonce != self.nonce or text > (MAX_TEXT if kind == b'P' else MAX_RESULT) or extra > MAX_DATA:
+            if nonce != self.nonce or kind not in KINDS or text > (MAX_TEXT if kind == b'P' else MAX_RESULT) or extra > MAX_DATA:
                 self.broken = True
                 self.buffer.clear()
                 break

@@ -11,6 +11,7 @@ import io
 import linecache
 import os
 import random
+import ssl
 import sys
 import tempfile
 import threading
@@ -23,6 +24,8 @@ FUTURES = 0
 for feature in __future__.all_feature_names:
     FUTURES |= getattr(__future__, feature).compiler_flag
 WORK = '/workspace'
+# What OpenSSL takes for its seed (256 bits).
+RANDOM_BYTES = 32
 WRITERS = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)
 
 
@@ -59,6 +62,8 @@ def prepare_process():
         sys.modules['numpy'].random.seed()
     if 'sympy.core.random' in sys.modules:
         sys.modules['sympy.core.random'].seed()
+    # OpenSSL knows a fork by its process id, which is 1 in the zygote and in every run: had a library drawn from it, all runs would draw the same.
+    ssl.RAND_add(os.urandom(RANDOM_BYTES), RANDOM_BYTES)
     # Lines leave at once, so that a reader follows along and a run that is ended keeps what it said.
     sys.stdin = open(0, encoding='utf-8')
     sys.stdout = open(1, 'w', encoding='utf-8', errors='surrogateescape', buffering=1)

@@ -11,6 +11,8 @@ WORK = '/workspace'
 # Where models expect uploaded files; the same folder under a second path.
 WORK_ALIAS = '/mnt/data'
 PRIVATE_FOLDERS = (WORK, '/tmp', '/dev/shm')
+# matplotlib's font list.
+FONTS = '/opt/fonts'
 READABLE = ('/usr', '/etc', '/lib', '/lib64', '/opt', '/dev/null', '/dev/zero', '/dev/full', '/dev/random', '/dev/urandom')
 WRITABLE = (WORK, WORK_ALIAS, '/tmp', '/dev/shm', '/dev/null')
 FLAGS = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
@@ -52,6 +54,7 @@ class Isolation:
         """Own user, mounts, ipc and host name; the Landlock ruleset. Runs trusted code only, while the slot waits."""
         new_user_namespace(NAMESPACES)
         kernel.mount(None, '/', None, kernel.MS_REC | kernel.MS_PRIVATE)
+        self.freeze_what_is_shared()
         for folder in PRIVATE_FOLDERS:
             kernel.mount('tmpfs', folder, 'tmpfs', FLAGS, f'mode=700,size={IDLE_BYTES},nr_inodes={MAX_FILES}')
         kernel.mount(WORK, WORK_ALIAS, None, kernel.MS_BIND)
@@ -66,6 +69,14 @@ class Isolation:
         # Installed in close(); a kernel that refuses it ends the slot.
         self.layers.append('seccomp')
         os.chdir(WORK)
+
+    def freeze_what_is_shared(self):
+        """
+        Makes all that other runs see too read-only for this one. Landlock holds content alone: modes and times of the font list's folder, which is
+        the zygote's to write to and belongs to the same user, a program could change for every run and every zygote after it.
+        """
+        if not kernel.add_mount_attributes('/', kernel.MOUNT_ATTR_RDONLY):
+            kernel.mount(None, FONTS, None, kernel.MS_BIND | kernel.MS_REMOUNT | kernel.MS_RDONLY | FLAGS)
 
     def resize(self, disk_bytes):
         """Gives the private file systems the size that the job asks for, in bytes each."""

@@ -73,7 +73,7 @@ class Monitor:
         relay.follow()
         self.timings['runMs'] = elapsed_ms(begun)
         self.finish(job, inputs, folders[0], relay)
-        return relay.result is not None and relay.reason is None and not relay.channel.broken
+        return relay.by_the_book
 
     def refuse(self, reason):
         """A job that can't be run: a result all the same."""

@@ -51,6 +51,8 @@ class Relay:
         self.result = None
         self.reason = None
         self.ended = False
+        # A message came that the sender of this sandbox does not make: somebody else speaks.
+        self.foreign = False
         connection.setblocking(False)
 
     def send(self, data):
@@ -167,6 +169,7 @@ class Relay:
                 value = json.loads(text)
             except (ValueError, RecursionError):
                 value = None
+            self.foreign = self.foreign or not isinstance(value, dict)
             self.result = value if isinstance(value, dict) else {}
 
     def acknowledge(self):
@@ -186,7 +189,9 @@ class Relay:
                 self.skipped.append({'name': 'display', 'reason': f'{cap} shown by one run'})
             return
         try:
-            clean = claims.clean_display(json.loads(text))
+            claimed = json.loads(text)
+            clean = claims.clean_display(claimed)
+            self.foreign = self.foreign or clean != claimed
             if clean is None:
                 return
             if data:
@@ -195,6 +200,7 @@ class Relay:
             if len(frames) > wire.MAX_PAYLOAD:
                 return
         except (ValueError, RecursionError):
+            self.foreign = True
             return
         self.send(frames)
         for start in range(0, len(data), wire.MAX_PAYLOAD):
@@ -241,6 +247,11 @@ class Relay:
     def _more(self, descriptor, output):
         before = (self.stdout.total, self.stderr.total, self.channel.total)
         return self.read_source(descriptor, output) and before != (self.stdout.total, self.stderr.total, self.channel.total)
+
+    @property
+    def by_the_book(self):
+        """The program told its end, no limit was reached, and nothing was said but what the sandbox's own sender says."""
+        return self.result is not None and self.reason is None and not self.channel.broken and not self.foreign
 
     def judge(self, code, cpu):
         """The verdict with its fields, once the program is dead or has said its result."""

@@ -82,6 +82,12 @@ def find_regions():
                 yield from ((first + start * PAGE, first + end * PAGE, protection) for start, end in runs_of(touched))
 
 
+def shared_mappings():
+    """Lines of /proc/self/maps of memory that a child would share instead of copy and could write to."""
+    with open('/proc/self/maps', encoding='utf-8', errors='replace') as maps:
+        return [line.rstrip('\n') for line in maps if line.split()[1][1::2] == 'ws']
+
+
 def page_entries(pages, first, last):
     return memoryview(os.pread(pages.fileno(), (last - first) // PAGE * 8, first // PAGE * 8)).cast('Q')
 

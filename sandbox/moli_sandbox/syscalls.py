@@ -86,11 +86,14 @@ def bind_read_only(source, target, no_exec=False):
     """Binds a folder or file with everything mounted under it, read-only, without setuid or devices."""
     mount(source, target, None, MS_BIND | MS_REC)
     attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (MOUNT_ATTR_NOEXEC if no_exec else 0)
-    packed = ctypes.create_string_buffer(struct.pack('QQQQ', attributes, 0, 0, 0), 32)
-    done = libc.syscall(MOUNT_SETATTR, AT_FDCWD, target.encode(), AT_RECURSIVE, packed, ctypes.c_size_t(32))
-    if done < 0:
-        # Before 5.12, and under seccomp profiles that do not know the call: only the top mount gets the flags.
+    if not add_mount_attributes(target, attributes):
         mount(None, target, None, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV | (MS_NOEXEC if no_exec else 0))
+
+
+def add_mount_attributes(target, attributes):
+    """Gives a mount and all under it MOUNT_ATTR_* flags. False before 5.12, and under seccomp profiles that do not know the call."""
+    packed = ctypes.create_string_buffer(struct.pack('QQQQ', attributes, 0, 0, 0), 32)
+    return libc.syscall(MOUNT_SETATTR, AT_FDCWD, target.encode(), AT_RECURSIVE, packed, ctypes.c_size_t(32)) == 0
 
 
 def set_parent_death_signal(number):

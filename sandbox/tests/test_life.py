@@ -149,7 +149,10 @@ class Life(unittest.TestCase):
 
     def test_a_monitor_leaves_after_what_was_not_regular(self):
         box = self.start()
-        for code in ('while True: pass', 'import os\nos._exit(0)', 'import os\nos.write(3, b"x" * 100)'):
+        # With the word of the run, as a program finds it in its own memory: messages that are none of the sandbox's sender.
+        says = 'import os, struct\nnonce = display.__self__.sender.nonce\ndef say(kind, text): os.write(3, nonce + struct.pack("<cII", kind, len(text), 0) + text)\n'
+        foreign = ('say(b"X", b"{}")', 'say(b"P", b"[" * 9)', 'say(b"P", b\'{"mimeType": "text/plain", "other": 1}\')', 'say(b"P", b"7")', 'say(b"R", b"[]")')
+        for code in ('while True: pass', 'import os\nos._exit(0)', 'import os\nos.write(3, b"x" * 100)', *(says + line for line in foreign)):
             monitors = monitors_of(box)
             box.run(code, limits={'wallSeconds': 1})
             until(lambda: len(monitors_of(box)) == len(monitors) and monitors_of(box) != monitors, 'another monitor to take its place')

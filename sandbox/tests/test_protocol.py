@@ -102,6 +102,12 @@ class Protocol(BoxCase):
         result = self.run_code('import os\nsent = 0\ntry:\n  while True: sent += os.write(3, b"x" * 65536)\nexcept BrokenPipeError: print(sent < 1 << 22)', limits={'wallSeconds': 20})
         self.assertEqual((result.verdict, result.text), ('ok', 'True\n'))
 
+    def test_messages_of_no_kind_without_an_end_are_not_read_on(self):
+        result = self.run_code(
+            'import os, struct\nword = display.__self__.sender.nonce + struct.pack("<cII", b"Z", 65536, 0) + b"x" * 65536\nsent = 0\n'
+            'try:\n  while True: sent += os.write(3, word)\nexcept BrokenPipeError: print(sent < 1 << 22)', limits={'wallSeconds': 20})
+        self.assertEqual((result.verdict, result.text), ('ok', 'True\n'))
+
     def test_forged_result_does_not_hide_how_the_kernel_ended_it(self):
         result = self.run_code('import os\nos.write(3, b"x" * 50)\nos.kill(os.getpid(), 11)\nimport ctypes; ctypes.string_at(0)')
         self.assertEqual((result.verdict, result.end['signal']), ('signalled', 'SIGSEGV'))
@@ -124,7 +130,6 @@ class Protocol(BoxCase):
             'sender = next(o for o in gc.get_objects() if isinstance(o, channel.Sender))\n'
             'def raw(kind, body): os.write(3, channel.HEADER.pack(sender.nonce, kind, len(body), 0) + body); kind == b"P" and os.read(3, 1)\n'
             'for body in (b"{", b"[]", b"1", b"[" * 60000, b\'{"mimeType": 5}\', b\'{"mimeType": "a", "width": "x", "table": []}\', b\'{"mimeType": "text/plain", "text": NaN}\', b"\\xff\\xfe"): raw(b"P", body)\n'
-            'raw(b"Z", b"")\n'
             'raw(b"R", b\'{"exitCode": "x", "error": {"name": 5, "line": "a", "explanation": 7}, "kind": []}\')')
         self.assertEqual(result.verdict, 'user_error')
         self.assertEqual(result.error, {'name': '', 'message': '', 'traceback': '', 'line': None, 'explanation': {'zh': '', 'en': ''}})

@@ -147,7 +147,7 @@ class Walls(BoxCase):
         self.assertEqual((result.verdict, result.text), ('ok', '1 (1, 1)\n'))
 
     def test_randomness_differs_between_runs(self):
-        code = 'import random, uuid, tempfile, numpy as np\nprint(random.random(), np.random.rand(), np.random.default_rng().random(), uuid.uuid4(), tempfile.mktemp())'
+        code = 'import random, ssl, uuid, tempfile, numpy as np\nprint(random.random(), np.random.rand(), np.random.default_rng().random(), uuid.uuid4(), tempfile.mktemp(), ssl.RAND_bytes(8).hex())'
         lines = [self.run_code(code).text.split() for _ in range(6)]
         for values in zip(*lines):
             self.assertEqual(len(set(values)), 6)
