@@ -1,8 +1,10 @@
 import type { Readable } from 'node:stream';
 import { AppError } from '@moli/errors';
+import { entityTag, requestedRange } from './byte-range.ts';
 import { contentDisposition, shownInline } from './content-disposition.ts';
 import type { FolderObjectStore } from './folder-store.ts';
 import { type LinkGrant, linkInvalid } from './link-signature.ts';
+import { objectNotFound } from './object-errors.ts';
 
 /** A request for a signed link; `url` is path and query, `body` the untouched stream of a PUT. */
 export interface LinkRequest {
@@ -20,7 +22,7 @@ export interface LinkAnswer {
 
 /**
  * Serves a signed link of the folder store: the whole route `GET|PUT /objects/*`.
- * Errors: `link_invalid`, `not_found` (deleted since), `checksum_mismatch` (other content than the link allows).
+ * Errors: `link_invalid`, `not_found` (deleted since), `range_not_satisfiable`, `checksum_mismatch` (other content than the link allows).
  */
 export async function answerLink(store: FolderObjectStore, request: LinkRequest): Promise<LinkAnswer> {
   const grant = await store.verifyLink(request.method, request.url);
@@ -46,36 +48,15 @@ async function answerGet(
     'x-content-type-options': 'nosniff',
     'content-security-policy': "sandbox; default-src 'none'",
   };
-  const range = readRange(request.headers.range);
-  const opened = await store.get(grant.key);
-  if (!range) {
-    return { status: 200, headers: { ...headers, 'content-length': String(opened.bytes) }, body: opened.stream };
-  }
-  opened.stream.destroy();
-  const start = range.suffix === undefined ? range.start : Math.max(opened.bytes - range.suffix, 0);
-  if (start >= opened.bytes || range.suffix === 0) {
-    return { status: 416, headers: { 'content-range': `bytes */${opened.bytes}`, 'content-length': '0' } };
-  }
-  const part = await store.get(grant.key, range.end === undefined ? { start } : { start, end: range.end });
-  headers['content-range'] = `bytes ${part.range.start}-${part.range.end}/${part.bytes}`;
-  headers['content-length'] = String(part.range.end - part.range.start + 1);
-  return { status: 206, headers, body: part.stream };
-}
-
-interface Range {
-  readonly start: number;
-  readonly end?: number;
-  readonly suffix?: number;
-}
-
-/** One range of bytes; anything else is answered with the whole object, as RFC 9110 allows. */
-function readRange(header: string | string[] | undefined): Range | null {
-  const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(typeof header === 'string' ? header.trim() : '');
-  if (!match || (match[1] === '' && match[2] === '')) return null;
-  if (match[1] === '') return { start: 0, suffix: Number(match[2]) };
-  const start = Number(match[1]);
-  if (match[2] === '') return { start };
-  return Number(match[2]) < start ? null : { start, end: Number(match[2]) };
+  const stored = await store.stat(grant.key);
+  if (!stored) throw objectNotFound(grant.key);
+  const range = requestedRange(request.headers, stored);
+  const part = await store.get(grant.key, range);
+  const { start, end } = part.range;
+  headers.etag = entityTag(part);
+  headers['content-length'] = String(end - start + 1);
+  if (range) headers['content-range'] = `bytes ${start}-${end}/${part.bytes}`;
+  return { status: range ? 206 : 200, headers, body: part.stream };
 }
 
 async function answerPut(
@@ -95,5 +76,5 @@ async function answerPut(
     if (error instanceof AppError && error.code === 'conflict') throw linkInvalid('used');
     throw error;
   }
-  return { status: 200, headers: { 'content-length': '0', etag: `"${grant.sha256}"` } };
+  return { status: 200, headers: { 'content-length': '0', etag: entityTag(grant) } };
 }

@@ -204,6 +204,18 @@ describe('folder store', () => {
     }
   });
 
+  it('goes on with a download only when the content is the one that was begun', async () => {
+    const { sha256 } = await store.put('k', Buffer.from('0123456789'));
+    const { url } = await store.signGet('k', { expiresInSeconds: 60 });
+    const answer = async (ifRange: string) => {
+      const request = { method: 'GET', url, headers: { range: 'bytes=7-', 'if-range': ifRange } };
+      const { status, headers, body } = await answerLink(store, request);
+      return [status, headers.etag, (await body!.toArray()).join('')];
+    };
+    expect(await answer(`"${sha256}"`)).toEqual([206, `"${sha256}"`, '789']);
+    expect(await answer('"another"')).toEqual([200, `"${sha256}"`, '0123456789']);
+  });
+
   it('lets no page of a run act in our origin', async () => {
     await store.put('k', Buffer.from('<script>1</script>'));
     const { url } = await store.signGet('k', { expiresInSeconds: 60, contentType: 'text/html' });

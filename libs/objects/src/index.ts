@@ -9,11 +9,13 @@
  * - `answerLink(store, { method, url, headers, body })` → `{ status, headers, body? }`: the whole route `GET|PUT /objects/*`,
  *   free of any framework; refusals are thrown as `AppError('link_invalid')`.
  * - `acceptFileName(name)` → the NFC form, or `AppError('invalid_name')` with `fields.reason`.
+ * - `requestedRange(headers, { bytes, sha256 })` → the positions that `Range` and `If-Range` ask for; `entityTag` → the validator they compare.
  * - `contentDisposition(name, 'inline' | 'attachment')` → an ASCII header value.
  * - `isObjectKey(key)` and `objectKey(...segments)`.
  * - `@moli/objects/contract`: `objectStoreContract(name, makeStore)`, the suite every store passes.
  */
 export { answerLink, type LinkAnswer, type LinkRequest } from './answer-link.ts';
+export { entityTag, requestedRange } from './byte-range.ts';
 export { contentDisposition } from './content-disposition.ts';
 export { acceptFileName, faultOf, type NameFault } from './file-name.ts';
 export { FolderObjectStore, type FolderObjectStoreOptions } from './folder-store.ts';

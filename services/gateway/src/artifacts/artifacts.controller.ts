@@ -1,9 +1,22 @@
 import { contentDisposition } from '@moli/objects';
-import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, Res, StreamableFile } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Get,
+  HttpCode,
+  Inject,
+  Param,
+  Post,
+  Query,
+  Req,
+  Res,
+  type StreamableFile,
+} from '@nestjs/common';
 import { ApiResponse } from '@nestjs/swagger';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import { type Caller, CurrentCaller } from '../identity/caller.ts';
+import { type ContentOptions, sendContent } from '../objects/content.ts';
 import { ArtifactId, ArtifactLink, ArtifactLinkRequest, ContentQuery } from './artifacts.schema.ts';
 import { ArtifactsService } from './artifacts.service.ts';
 import { framedPage } from './html-frame.ts';
@@ -20,17 +33,26 @@ const FILE_POLICY = "sandbox; default-src 'none'";
 export class ArtifactsController {
   constructor(@Inject(ArtifactsService) private readonly artifacts: ArtifactsService) {}
 
-  /** The bytes. Images are shown in place, HTML in a sealed frame, everything else is downloaded; `?download=1` downloads all, `?frame=1` is HTML that tells its frame how high it is. */
+  /** The bytes. Images are shown in place, HTML in a sealed frame, everything else is downloaded; one byte range is honoured. `?download=1` downloads all, `?frame=1` is HTML that tells its frame how high it is. */
   @Get(':id/content')
   async getArtifactContent(
     @CurrentCaller() caller: Caller,
     @Param('id', { schema: ArtifactId }) id: string,
     @Query({ schema: ContentQuery }) query: z.infer<typeof ContentQuery>,
+    @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<StreamableFile> {
-    const { artifact, object } = await this.artifacts.open(caller, id);
+    const artifact = await this.artifacts.find(caller, id);
     const html = artifact.mime_type === 'text/html';
     const inline = query.download !== '1' && (html || IMAGES.has(artifact.mime_type));
+    const options: ContentOptions = {
+      stored: artifact,
+      type: html ? 'text/html; charset=utf-8' : artifact.mime_type,
+      disposition: contentDisposition(artifact.name, inline ? 'inline' : 'attachment'),
+      open: (range) => this.artifacts.open(artifact, range),
+    };
+    const framed = html && inline && query.frame === '1';
+    const content = await (framed ? framedPage(options) : sendContent(request, reply, options));
     reply.headers({
       'content-security-policy': html ? HTML_POLICY : FILE_POLICY,
       'x-content-type-options': 'nosniff',
@@ -39,13 +61,7 @@ export class ArtifactsController {
       // The workbench frames HTML of a run; nobody else may.
       'x-frame-options': 'SAMEORIGIN',
     });
-    const framed = html && inline && query.frame === '1';
-    const { stream, addedBytes } = framed ? framedPage(object.stream) : { stream: object.stream, addedBytes: 0 };
-    return new StreamableFile(stream, {
-      type: html ? 'text/html; charset=utf-8' : artifact.mime_type,
-      disposition: contentDisposition(artifact.name, inline ? 'inline' : 'attachment'),
-      length: artifact.bytes + addedBytes,
-    });
+    return content;
   }
 
   @Post(':id/token')

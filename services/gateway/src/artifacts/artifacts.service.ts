@@ -1,5 +1,5 @@
 import { AppError } from '@moli/errors';
-import type { ObjectStore, OpenObject } from '@moli/objects';
+import type { ByteRange, ObjectStore, OpenObject } from '@moli/objects';
 import { Inject, Injectable } from '@nestjs/common';
 import { TenantDb, type TenantTx } from '../database/tenant-db.ts';
 import type { Caller } from '../identity/caller.ts';
@@ -37,15 +37,30 @@ export class ArtifactsService {
     @Inject(SessionsStore) private readonly sessions: SessionsStore,
   ) {}
 
-  /** Row and bytes. Errors: `not_found`, the same for an absent, a foreign and an unfinished one. */
-  async open(caller: Caller, id: string): Promise<{ artifact: ArtifactRow; object: OpenObject }> {
-    const artifact = await this.#visible(caller, id);
-    return { artifact, object: await this.objects.get(artifact.object_key) };
+  /** An artifact is as visible as its session; that of a run without one belongs to who started it. Errors: `not_found`, the same for an absent and a foreign id. */
+  async find(caller: Caller, id: string): Promise<ArtifactRow> {
+    return this.db.as(caller.tenantId, async (tx) => {
+      const row = await this.store.get(tx, id);
+      if (!row) throw artifactNotFound();
+      if (row.session_id) {
+        if (!(await this.sessions.get(tx, caller, row.session_id))) throw artifactNotFound();
+        return row;
+      }
+      const run = await tx.selectFrom('runs').select('user_id').where('id', '=', row.run_id).executeTakeFirst();
+      const owner = run?.user_id ?? null;
+      if (caller.userId !== null && owner !== null && owner !== caller.userId) throw artifactNotFound();
+      return row;
+    });
+  }
+
+  /** The bytes of a row that `find` answered. Errors: `not_found` for one that is not finished, `range_not_satisfiable`. */
+  open(row: ArtifactRow, range: ByteRange | undefined): Promise<OpenObject> {
+    return this.objects.get(row.object_key, range);
   }
 
   /** A link that reads exactly this artifact for `expiresInSeconds`. Errors: `not_found`. */
   async sign(caller: Caller, id: string, expiresInSeconds: number): Promise<{ url: string; expiresAt: string }> {
-    const artifact = await this.#visible(caller, id);
+    const artifact = await this.find(caller, id);
     const link = await this.objects.signGet(artifact.object_key, {
       expiresInSeconds,
       downloadName: artifact.name,
@@ -67,21 +82,5 @@ export class ArtifactsService {
     let count = 0;
     for (const { id } of runs) count += await this.objects.deletePrefix(artifactPrefix(tenantId, id));
     return count;
-  }
-
-  /** An artifact is as visible as its session; that of a run without one belongs to who started it. */
-  async #visible(caller: Caller, id: string): Promise<ArtifactRow> {
-    return this.db.as(caller.tenantId, async (tx) => {
-      const row = await this.store.get(tx, id);
-      if (!row) throw artifactNotFound();
-      if (row.session_id) {
-        if (!(await this.sessions.get(tx, caller, row.session_id))) throw artifactNotFound();
-        return row;
-      }
-      const run = await tx.selectFrom('runs').select('user_id').where('id', '=', row.run_id).executeTakeFirst();
-      const owner = run?.user_id ?? null;
-      if (caller.userId !== null && owner !== null && owner !== caller.userId) throw artifactNotFound();
-      return row;
-    });
   }
 }

@@ -1,4 +1,6 @@
-import { PassThrough, pipeline, type Readable } from 'node:stream';
+import { PassThrough, pipeline } from 'node:stream';
+import { StreamableFile } from '@nestjs/common';
+import type { ContentOptions } from '../objects/content.ts';
 
 /**
  * Goes before a page that a run made when the workbench frames it. The page has an origin of its own, so that nobody outside can measure
@@ -31,11 +33,12 @@ addEventListener("load", tell);
 })()</script>
 `);
 
-/** The page as a frame of the workbench gets it, and by how many bytes it is longer than the stored one. */
-export function framedPage(page: Readable): { stream: Readable; addedBytes: number } {
+/** The page as a frame of the workbench gets it. It is longer than what is stored, whose positions a range would mean: it is sent whole. */
+export async function framedPage({ stored, type, disposition, open }: ContentOptions): Promise<StreamableFile> {
+  const { stream: page } = await open(undefined);
   const stream = new PassThrough();
   stream.write(FRAME_HEAD);
   // A fault of either side ends the other one; the reply sees it on its own stream.
   pipeline(page, stream, () => {});
-  return { stream, addedBytes: FRAME_HEAD.length };
+  return new StreamableFile(stream, { type, disposition, length: stored.bytes + FRAME_HEAD.length });
 }

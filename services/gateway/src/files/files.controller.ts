@@ -1,22 +1,10 @@
-import type { ByteRange } from '@moli/objects';
 import { contentDisposition } from '@moli/objects';
-import {
-  Body,
-  Controller,
-  Delete,
-  Get,
-  Headers,
-  HttpCode,
-  Param,
-  Post,
-  Query,
-  Res,
-  StreamableFile,
-} from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query, Req, Res, StreamableFile } from '@nestjs/common';
 import { ApiResponse } from '@nestjs/swagger';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import { type Caller, CurrentCaller } from '../identity/caller.ts';
+import { sendContent } from '../objects/content.ts';
 import { File, FileId, FileList, FileQuery, SignedFileLink, TokenRequest } from './files.schema.ts';
 import { FilesService } from './files.service.ts';
 
@@ -45,22 +33,22 @@ export class FilesController {
   async getFileContent(
     @CurrentCaller() caller: Caller,
     @Param('id', { schema: FileId }) id: string,
-    @Headers('range') rangeHeader: string | undefined,
+    @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<StreamableFile> {
-    const { file, object } = await this.files.open(caller, id, parseRange(rangeHeader));
-    const { start, end } = object.range;
-    reply.header('accept-ranges', 'bytes');
-    reply.header('content-security-policy', "sandbox; default-src 'none'");
-    reply.header('x-content-type-options', 'nosniff');
-    reply.header('cache-control', 'private, no-store');
-    if (rangeHeader && parseRange(rangeHeader))
-      reply.status(206).header('content-range', `bytes ${start}-${end}/${file.bytes}`);
-    return new StreamableFile(object.stream, {
-      type: file.mimeType,
+    const file = await this.files.find(caller, id);
+    const content = await sendContent(request, reply, {
+      stored: file,
+      type: file.mime_type,
       disposition: contentDisposition(file.name, 'attachment'),
-      length: end - start + 1,
+      open: (range) => this.files.open(file, range),
     });
+    reply.headers({
+      'content-security-policy': "sandbox; default-src 'none'",
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'private, no-store',
+    });
+    return content;
   }
 
   @Post(':id/token')
@@ -79,14 +67,4 @@ export class FilesController {
   async deleteFile(@CurrentCaller() caller: Caller, @Param('id', { schema: FileId }) id: string): Promise<void> {
     await this.files.remove(caller, id);
   }
-}
-
-/** One `bytes=first-last` or `bytes=first-` range; anything else (several, suffix, other units) gets the whole file, as RFC 9110 allows. */
-function parseRange(header: string | undefined): ByteRange | undefined {
-  const match = /^bytes=(\d{1,15})-(\d{0,15})$/.exec(header ?? '');
-  if (!match) return undefined;
-  const start = Number(match[1]);
-  if (match[2] === '') return { start };
-  const end = Number(match[2]);
-  return end < start ? undefined : { start, end };
 }

@@ -11,6 +11,7 @@ import {
   type TestGateway,
   type TestTenant,
 } from '../gateway.fixture.ts';
+import { expectRanges } from '../objects/ranges.fixture.ts';
 import { OBJECTS } from '../tokens.ts';
 
 const MIB = 1024 * 1024;
@@ -96,32 +97,10 @@ describe.each(OBJECT_STORES)('with objects in a %s', (kind) => {
       expect(content.headers.get('x-content-type-options')).toBe('nosniff');
     });
 
-    it('serves one byte range', async () => {
-      const { json: file } = await upload('range.csv', CSV);
-      const part = await gateway.ask(`/v1/files/${file.id}/content`, { key, headers: { range: 'bytes=0-5' } });
-      expect(part.status).toBe(206);
-      expect(part.text).toBe('日期');
-      expect(part.headers.get('content-range')).toBe(`bytes 0-5/${CSV.length}`);
-    });
-
-    it('says how long a file is to who asks for bytes behind its end', async () => {
-      const { json: file } = await upload('past.csv', CSV);
-      for (const [language, words] of [
-        ['zh', /不在其中/],
-        ['en', /is not in it/],
-      ] as const) {
-        const headers = { range: `bytes=${CSV.length}-`, 'accept-language': language };
-        const refused = await gateway.ask(`/v1/files/${file.id}/content`, { key, headers });
-        expect(refused.status).toBe(416);
-        expect(refused.headers.get('content-range')).toBe(`bytes */${CSV.length}`);
-        expect(refused.headers.get('content-type')).toBe('application/problem+json; charset=utf-8');
-        expect(refused.json).toMatchObject({
-          code: 'range_not_satisfiable',
-          bytes: CSV.length,
-          detail: expect.stringMatching(words),
-        });
-        expect(refused.text).not.toContain('ten_');
-      }
+    it('is served in parts', async () => {
+      const content = 'day,amount\n2026-01-01,100\n';
+      const { json: file } = await upload('parts.csv', Buffer.from(content));
+      await expectRanges(gateway, key, `/v1/files/${file.id}/content`, content);
     });
 
     it('keeps its name, code point for code point, and in the ASCII header of a download', async () => {

@@ -63,10 +63,11 @@ export class FilesService {
 
   /** Errors: `not_found`, the same for an absent and a foreign id. */
   async get(caller: Caller, id: string): Promise<File> {
-    return viewOf(await this.#row(caller, id));
+    return viewOf(await this.find(caller, id));
   }
 
-  async #row(caller: Caller, id: string): Promise<FileRow> {
+  /** The row. Errors: `not_found`, the same for an absent and a foreign id. */
+  async find(caller: Caller, id: string): Promise<FileRow> {
     return this.db.as(caller.tenantId, (tx) => this.#visible(tx, caller, id));
   }
 
@@ -81,10 +82,9 @@ export class FilesService {
     return row;
   }
 
-  /** Metadata and bytes. Errors: `not_found`, `range_not_satisfiable`. */
-  async open(caller: Caller, id: string, range?: ByteRange): Promise<{ file: File; object: OpenObject }> {
-    const row = await this.#row(caller, id);
-    return { file: viewOf(row), object: await this.objects.get(row.object_key, range) };
+  /** The bytes of a row that `find` answered. Errors: `not_found`, `range_not_satisfiable`. */
+  open(row: FileRow, range: ByteRange | undefined): Promise<OpenObject> {
+    return this.objects.get(row.object_key, range);
   }
 
   /** A link and a token for exactly this file, for `expiresInSeconds`. */
@@ -93,7 +93,7 @@ export class FilesService {
     id: string,
     expiresInSeconds: number,
   ): Promise<{ url: string; token: string; expiresAt: string }> {
-    const row = await this.#row(caller, id);
+    const row = await this.find(caller, id);
     const link = await this.objects.signGet(row.object_key, {
       expiresInSeconds,
       downloadName: row.name,
@@ -106,7 +106,7 @@ export class FilesService {
 
   /** Deletes row and object; audited. Errors: `not_found`. */
   async remove(caller: Caller, id: string): Promise<void> {
-    const row = await this.#row(caller, id);
+    const row = await this.find(caller, id);
     await this.db.as(caller.tenantId, async (tx) => {
       if (!(await this.store.delete(tx, id))) throw fileNotFound();
       await this.audit.append(tx, caller, {

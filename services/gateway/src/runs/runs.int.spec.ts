@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TenantDb } from '../database/tenant-db.ts';
 import type { TestGateway, TestTenant } from '../gateway.fixture.ts';
+import { expectRanges } from '../objects/ranges.fixture.ts';
 import { startExecutor, startRunsGateway, type TestExecutor } from './runs.fixture.ts';
 import { RunsClient } from './runs-client.fixture.ts';
 
@@ -191,6 +192,20 @@ describe('what comes back', () => {
     expect(data.headers.get('content-security-policy')).toContain('sandbox');
     const link = await gateway.ask(`/v1/artifacts/${idOf('data.csv')}/token`, { key, body: { expiresInSeconds: 60 } });
     expect(link.json.url).toContain('/objects/');
+  });
+
+  it('serves what a run made in parts, and a framed page whole', async () => {
+    const page = '<p>made by a run</p>';
+    const code = `open('page.html', 'w').write('${page}'); open('empty.txt', 'w').close()`;
+    const { json } = await client.execute({ code });
+    const path = (name: string) =>
+      `/v1/artifacts/${json.artifacts.find((artifact: { name: string }) => artifact.name === name).id}/content`;
+    await expectRanges(gateway, key, path('page.html'), page);
+    const framed = await gateway.ask(`${path('page.html')}?frame=1`, { key, headers: { range: 'bytes=0-3' } });
+    expect([framed.status, framed.headers.get('accept-ranges'), framed.headers.get('etag')]).toEqual([200, null, null]);
+    expect(framed.text).toMatch(/^<!doctype html>[\s\S]*<p>made by a run<\/p>$/);
+    const empty = await gateway.ask(path('empty.txt'), { key });
+    expect([empty.status, empty.text, empty.headers.get('content-length')]).toEqual([200, '', '0']);
   });
 
   it('gives five files with awkward names back under exactly these names', async () => {
