@@ -62,7 +62,7 @@ def prepare_process():
         sys.modules['numpy'].random.seed()
     if 'sympy.core.random' in sys.modules:
         sys.modules['sympy.core.random'].seed()
-    # OpenSSL knows a fork by its process id, which is 1 in the zygote and in every run: had a library drawn from it, all runs would draw the same.
+    # OpenSSL knows a fork by its process id, which is 1 in the zygote and in every run: without this all would draw the same.
     ssl.RAND_add(os.urandom(RANDOM_BYTES), RANDOM_BYTES)
     # Lines leave at once, so that a reader follows along and a run that is ended keeps what it said.
     sys.stdin = open(0, encoding='utf-8')

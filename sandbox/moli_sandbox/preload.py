@@ -2,6 +2,7 @@
 import importlib
 import io
 import os
+import ssl
 import sys
 import warnings
 
@@ -16,6 +17,8 @@ def load(level):
     # Parts of the standard library that the program needs after the walls are closed.
     for name in 'asyncio bisect ctypes difflib linecache random tempfile textwrap traceback tokenize uuid zipfile csv datetime decimal'.split():
         importlib.import_module(name)
+    # OpenSSL sets itself up at its first draw, which takes 1 ms; each run gives it a seed of its own (execution.prepare_process).
+    ssl.RAND_bytes(1)
     # Stand-ins come last on the path: a package that is installed wins.
     sys.path.append(SHIMS)
     from . import hooks, program  # noqa: F401 - forked slots run them

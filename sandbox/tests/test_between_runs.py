@@ -99,7 +99,7 @@ class Forked(unittest.TestCase):
 
     @needs_root
     def test_openssl_draws_anew_in_each_run(self):
-        """The zygote and each program are the first of their pid namespaces; here the zygote has drawn before, as a library may at its import."""
+        """The zygote, which has drawn before, and each program are the first of their pid namespaces."""
         script = (
             'import os, ssl, sys\n'
             'sys.path.insert(0, sys.argv[1])\n'
