@@ -75,7 +75,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   test: {
     usage: 'test [unit|int|e2e|browser|abuse|cluster|load …]',
-    does: { zh: '运行测试；不写种类时运行除 load 外的全部', en: 'run tests; all kinds but load when none is named' },
+    does: {
+      zh: '运行测试；不写种类时运行除 cluster、load 外的全部',
+      en: 'run tests; all kinds but cluster and load when none is named',
+    },
     options: { yes: 'boolean' },
     words: [0, 10],
   },

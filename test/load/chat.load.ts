@@ -1,9 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ModelServer, mainScene, type Reply, type Script, startModelServer } from '@moli/scripted-model';
+import {
+  type ChatRequest,
+  lastUserText,
+  type ModelServer,
+  mainScene,
+  type Reply,
+  type Script,
+  startModelServer,
+} from '@moli/scripted-model';
 import { Agent, request } from 'undici';
 import { newSession, salesCsv, send } from '../support/scene.ts';
 import { appendEvents, type LoadContext } from './context.ts';
+import { memoryOf } from './memory.load.ts';
 import { digits, type Figures, figuresOf, printSeries, printTable } from './statistics.ts';
 
 const agent = new Agent({ connections: 512 });
@@ -17,7 +26,7 @@ function playModel(context: LoadContext, script: Script): Promise<ModelServer> {
 async function readEvents(
   context: LoadContext,
   path: string,
-  enough: (event: { type: string; seq: number }) => boolean,
+  enough: (event: { type: string; seq: number; data: { text?: string } }) => boolean,
 ): Promise<void> {
   const answer = await request(`${context.url}${path}`, {
     dispatcher: agent,
@@ -228,6 +237,64 @@ export async function amongOpenStreams(context: LoadContext): Promise<void> {
     FIRST_WORD_HEAD,
     rows,
   );
+}
+
+const CROWD = 500;
+const CROWD_PIECE_MS = 100;
+
+/** G21: 500 streams, each with words of its own. What a reader got is compared with what its model said. */
+export async function crowd(context: LoadContext): Promise<void> {
+  const words = (name: string): string =>
+    Array.from({ length: ANSWER_MS / CROWD_PIECE_MS }, (_, n) => `${name}-${n} `).join('');
+  // Whole words as pieces: their lengths differ from answer to answer.
+  const reply = (asked: ChatRequest): Reply => ({
+    steps: words(lastUserText(asked))
+      .split(/(?<= )/)
+      .map((text) => ({ text, delayMs: CROWD_PIECE_MS })),
+  });
+  const model = await playModel(context, [{ reply }]);
+  const api = context.stack.api();
+  const gateway = await context.stack.pidOf('gateway');
+  let wrong = 0;
+  let peak = 0;
+  const before = memoryOf(gateway).pss;
+  const watch = setInterval(() => {
+    peak = Math.max(peak, memoryOf(gateway).pss);
+  }, 500);
+  let begun = 0;
+  const begin = async (): Promise<OpenStream> => {
+    const name = `stream${begun++}`;
+    const id = await newSession(api);
+    return openStream(async (firstWord) => {
+      let got = '';
+      const reading = readEvents(context, `/v1/sessions/${id}/events?after=0`, ({ type, data }) => {
+        if (type === 'text.delta') {
+          firstWord();
+          got += data.text ?? '';
+        }
+        return type === 'turn.completed';
+      });
+      await Promise.all([reading, send(api, id, name)]);
+      if (got.trim() !== words(name).trim()) wrong += 1;
+    });
+  };
+  try {
+    const { p50, p99 } = figuresOf(await firstWordsAmong(CROWD, begin));
+    printTable(
+      `${CROWD} streams open at the same time (G21)`,
+      [
+        'streams in all',
+        'lost, merged or altered',
+        'first word p50 / p99, ms',
+        'gateway before, MB',
+        'at its most, MB',
+      ],
+      [[String(begun), String(wrong), `${digits(p50)} / ${digits(p99)}`, digits(before / 1e6), digits(peak / 1e6)]],
+    );
+  } finally {
+    clearInterval(watch);
+    await model.stop();
+  }
 }
 
 /** CPU of a process so far, in milliseconds; the kernel counts hundredths of a second. */

@@ -17,7 +17,7 @@ interface RunAnswer {
 }
 
 /** One run through the public API: authentication, audit row, queue, sandbox, collection, answer. */
-export async function ourRun({ url, key }: LoadContext, code: string): Promise<RunAnswer> {
+export async function ourRun({ url, key }: Pick<LoadContext, 'url' | 'key'>, code: string): Promise<RunAnswer> {
   const answer = await request(`${url}/v1/code/execute`, {
     method: 'POST',
     dispatcher: agent,

@@ -33,7 +33,7 @@ function below(all: readonly Process[], pid: number): Process[] {
 }
 
 /** `Pss` and private bytes of a process; zero for one that has gone. */
-function memoryOf(pid: number): { pss: number; unique: number } {
+export function memoryOf(pid: number): { pss: number; unique: number } {
   try {
     const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
     const of = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(text)?.[1] ?? 0) * KIB;

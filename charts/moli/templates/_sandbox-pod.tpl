@@ -62,6 +62,9 @@ containers:
       {{- include "moli.containerSecurity" $ctx | nindent 6 }}
       runAsUser: 10002
       runAsGroup: 10001
+    lifecycle:
+      # Runs are taken until the successor is up. The executor's own deletions do not wait for it.
+      preStop: { sleep: { seconds: 10 } }
     resources:
       requests: {{- include "moli.sandbox.resources" $values.courier.resources.requests | nindent 8 }}
       limits:

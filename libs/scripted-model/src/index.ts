@@ -1,5 +1,5 @@
 export { mainScene } from './main-scene.ts';
-export { chooseReply, type Reply, type Rule, type Script, type Step } from './script.ts';
+export { chooseReply, lastUserText, type Reply, type Rule, type Script, type Step } from './script.ts';
 export {
   type ChatRequest,
   type ModelServer,

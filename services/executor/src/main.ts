@@ -11,7 +11,8 @@ async function main(): Promise<void> {
   const app = await NestFactory.create(AppModule.with(config), new FastifyAdapter({ forceCloseConnections: true }), {
     logger: ['error', 'warn', 'fatal'],
   });
-  app.enableShutdownHooks();
+  // By its own exit: the first process of a container is not ended by a signal it sends itself.
+  app.enableShutdownHooks([], { useProcessExit: true });
   // Health and metrics only.
   await app.listen(config.executorPort, config.executorHost);
   log.info('executor listens', { port: config.executorPort });

@@ -29,7 +29,9 @@ async function clusterWide(): Promise<string[]> {
   return items.map(({ kind, metadata }) => `${kind}/${metadata.name}`);
 }
 
-test('uninstalled, nothing is left but the data and the key to it, and helm says so', async () => {
+test('uninstalled, nothing is left but the data and the key to it, and helm says so', {
+  timeout: 9 * 60_000,
+}, async () => {
   expect((await clusterWide()).length).toBeGreaterThan(0);
   const said = await helm(['uninstall', place.release, '-n', place.namespace, '--wait', '--timeout', '5m'], {
     timeoutMs: 6 * 60_000,

@@ -1,6 +1,6 @@
 import type { V1Deployment, V1Pod } from '@kubernetes/client-node';
 import { describe, expect, it } from 'vitest';
-import { DampedSize, wantedSize } from './pool.size.ts';
+import { DampedSize, refillSecondsOf, wantedSize } from './pool.size.ts';
 import { type PodFacts, reapingOf } from './reaper.ts';
 import { shortageOf } from './shortage.ts';
 import { TokenBucket } from './token.bucket.ts';
@@ -9,12 +9,28 @@ const bounds = { min: 2, max: 10 };
 
 describe('the size of a pool', () => {
   it('is one Pod for each run and spare ones, within its bounds', () => {
-    expect(wantedSize({ waiting: 0, running: 0, rate: 0 }, bounds)).toBe(2);
-    expect(wantedSize({ waiting: 0, running: 2, rate: 0 }, bounds)).toBe(3);
-    expect(wantedSize({ waiting: 4, running: 2, rate: 0.1 }, bounds)).toBe(7);
-    expect(wantedSize({ waiting: 0, running: 1, rate: 1 }, bounds)).toBe(6);
-    expect(wantedSize({ waiting: 100, running: 0, rate: 5 }, bounds)).toBe(10);
-    expect(wantedSize({ waiting: 0, running: 0, rate: 0 }, { min: 0, max: 3 })).toBe(1);
+    expect(wantedSize({ waiting: 0, running: 0, rate: 0, refillSeconds: 5 }, bounds)).toBe(2);
+    expect(wantedSize({ waiting: 0, running: 2, rate: 0, refillSeconds: 5 }, bounds)).toBe(3);
+    expect(wantedSize({ waiting: 4, running: 2, rate: 0.1, refillSeconds: 5 }, bounds)).toBe(7);
+    expect(wantedSize({ waiting: 0, running: 1, rate: 1, refillSeconds: 5 }, bounds)).toBe(6);
+    expect(wantedSize({ waiting: 100, running: 0, rate: 5, refillSeconds: 5 }, bounds)).toBe(10);
+    expect(wantedSize({ waiting: 0, running: 0, rate: 0, refillSeconds: 5 }, { min: 0, max: 3 })).toBe(1);
+  });
+
+  it('has more spare Pods where they take longer to start', () => {
+    const demand = { waiting: 0, running: 1, rate: 0.5 };
+    expect([2, 5, 12].map((refillSeconds) => wantedSize({ ...demand, refillSeconds }, bounds))).toEqual([2, 4, 7]);
+    // As a watch brings them: times are text, whatever their type says.
+    const pod = (seconds: number, status = 'True'): V1Pod => ({
+      metadata: { creationTimestamp: new Date(0).toISOString() as never },
+      status: {
+        conditions: [{ type: 'Ready', status, lastTransitionTime: new Date(seconds * 1_000).toISOString() as never }],
+      },
+    });
+    expect(refillSecondsOf([])).toBe(5);
+    expect(refillSecondsOf([pod(1, 'False')])).toBe(5);
+    expect(refillSecondsOf([pod(9), pod(2), pod(3)])).toBe(3);
+    expect(refillSecondsOf([pod(300)])).toBe(30);
   });
 
   it('grows at once and shrinks to the most that was wanted within a minute', () => {

@@ -28,9 +28,12 @@ export class PoolScaler {
     this.#runLog = new RunLog(deps.redis);
   }
 
-  /** Once a second. `turnMs`: for how long the others leave it to whoever has the turn. Throws what the API server answers. */
-  async step(turnMs: number): Promise<void> {
-    const demand = await this.#demand();
+  /**
+   * Once a second. `refillSeconds`: how long a new Pod takes; `turnMs`: for how long the others leave it to whoever has the turn. Throws what the
+   * API server answers.
+   */
+  async step(refillSeconds: number, turnMs: number): Promise<void> {
+    const demand = { ...(await this.#demand()), refillSeconds };
     const wanted = Object.entries(this.#deps.profiles).map(([profile, bounds]) => {
       const damped = this.#damped.get(profile) ?? new DampedSize();
       this.#damped.set(profile, damped);
@@ -41,7 +44,7 @@ export class PoolScaler {
   }
 
   /** Runs have no profile of their own yet: all of them are asked of each pool, and there is one. */
-  async #demand(): Promise<Demand> {
+  async #demand(): Promise<Omit<Demand, 'refillSeconds'>> {
     const [open, executors, rate] = await Promise.all([
       this.#runLog.open(),
       this.#runLog.executors(),

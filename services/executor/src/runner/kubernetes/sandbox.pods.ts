@@ -12,7 +12,7 @@ import { type AttachAttempt, PodGate } from './pod.gate.ts';
 import { PodRemover } from './pod.remover.ts';
 import { PodsWatch } from './pods.watch.ts';
 import { PoolScaler } from './pool.scaler.ts';
-import type { PoolBounds } from './pool.size.ts';
+import { type PoolBounds, refillSecondsOf } from './pool.size.ts';
 import { isUp, reapingOf } from './reaper.ts';
 import { shortageOf } from './shortage.ts';
 import { TokenBucket } from './token.bucket.ts';
@@ -121,7 +121,7 @@ export class SandboxPods {
   async #step(): Promise<void> {
     try {
       await this.#reap();
-      await this.#scaler.step(STEP_MS * 2);
+      await this.#scaler.step(refillSecondsOf(this.#watch.list()), STEP_MS * 2);
       for (const profile of Object.keys(this.#deps.profiles)) {
         if (this.#isShort(profile))
           this.#deployments.set(profile, await this.#deps.api.deployment(deploymentOf(profile)));
