@@ -89,7 +89,7 @@ test('an upgrade of every service under load loses no request, no turn and no ru
   const ran = await runs.stop();
   for (const sessionId of sessions) {
     const events = await collect(api, sessionId, { timeoutMs: 120_000 });
-    expect(events.at(-1)?.type).toBe('turn.completed');
+    expect(events.at(-1), 'the end of a turn').toMatchObject({ type: 'turn.completed' });
     expect(wordsOf(events).trim().split(' ')).toEqual(Array.from({ length: WORDS }, (_, n) => `word${n}`));
   }
   console.info(`upgrade in ${seconds.toFixed(0)} s: ${sent} requests, ${failed.length} failed; ${ran} runs; 3 turns`);

@@ -12,9 +12,8 @@ const SWEEP_MILLISECONDS = 1_000;
 /** Keeps this gateway alive in the eyes of the others, looks after those that are gone, and ends its own turns in order when it stops. */
 @Injectable()
 export class LeaseKeeper implements OnApplicationBootstrap, OnModuleDestroy {
-  #stopped = false;
-  #timers: NodeJS.Timeout[] = [];
-  #sweeping: Promise<void> = Promise.resolve();
+  #beats: Rounds | undefined;
+  #sweeps: Rounds | undefined;
 
   constructor(
     @Inject(Lease) private readonly lease: Lease,
@@ -28,16 +27,15 @@ export class LeaseKeeper implements OnApplicationBootstrap, OnModuleDestroy {
       this.runner.cut(call.sessionId, new TurnCut(call.kind, call.by));
     });
     await this.lease.beat();
-    this.#every(BEAT_MILLISECONDS, () => this.lease.beat());
-    this.#every(SWEEP_MILLISECONDS, () => this.#sweep());
+    this.#beats = every(BEAT_MILLISECONDS, () => this.lease.beat());
+    this.#sweeps = every(SWEEP_MILLISECONDS, () => this.#sweep());
   }
 
-  /** Readers and requests are still served while turns end. */
+  /** Readers and requests are still served while turns end. Until they have, this gateway lives: others would take its sessions away. */
   async onModuleDestroy(): Promise<void> {
-    this.#stopped = true;
-    for (const timer of this.#timers) clearTimeout(timer);
-    await this.#sweeping;
+    await this.#sweeps?.stop();
     await this.runner.shutdown();
+    await this.#beats?.stop();
     await this.lease.resign().catch((error: unknown) => log.warn('the lease could not be given back', { error }));
     this.calls.close();
   }
@@ -46,18 +44,28 @@ export class LeaseKeeper implements OnApplicationBootstrap, OnModuleDestroy {
     const lost = [...(await this.lease.sweep()), ...(await this.lease.sweepOrphans((id) => this.runner.has(id)))];
     for (const held of lost) this.takeover.takeOver(held);
   }
+}
 
-  /** One at a time: the next begins when the last is over and the pause has passed. */
-  #every(milliseconds: number, work: () => Promise<void>): void {
-    const index = this.#timers.length;
-    const round = async (): Promise<void> => {
-      const running = work().catch((error: unknown) =>
-        log.warn('the lease could not be kept, trying again', { error }),
-      );
-      if (milliseconds === SWEEP_MILLISECONDS) this.#sweeping = running;
+interface Rounds {
+  /** Resolves when the round that is on is over. */
+  stop(): Promise<void>;
+}
+
+/** One at a time: the next begins when the last is over and the pause has passed. */
+function every(milliseconds: number, work: () => Promise<void>): Rounds {
+  let running = Promise.resolve();
+  let stopped = false;
+  const round = async (): Promise<void> => {
+    running = work().catch((error: unknown) => log.warn('the lease could not be kept, trying again', { error }));
+    await running;
+    if (!stopped) timer = setTimeout(round, milliseconds);
+  };
+  let timer = setTimeout(round, milliseconds);
+  return {
+    async stop() {
+      stopped = true;
+      clearTimeout(timer);
       await running;
-      if (!this.#stopped) this.#timers[index] = setTimeout(round, milliseconds);
-    };
-    this.#timers.push(setTimeout(round, milliseconds));
-  }
+    },
+  };
 }

@@ -13,6 +13,17 @@ let world: TurnWorld;
 beforeAll(async () => {
   world = await turnWorld([
     { user: '断断续续', reply: { steps: [{ text: LONG_ANSWER, piece: 1, delayMs: 25 }] } },
+    {
+      user: 'slowly',
+      tool: false,
+      reply: {
+        steps: [
+          { text: 'word '.repeat(90), piece: 5, delayMs: 100 },
+          { call: { name: 'calculate', arguments: { expression: '6*7' } } },
+        ],
+      },
+    },
+    { user: 'slowly', tool: true, reply: { steps: [{ text: 'It is 42.' }] } },
     { user: 'hang', reply: { steps: [{ text: 'Half a sentence and then' }, { hang: true }] } },
     { user: 'Go on writing', reply: { steps: [{ text: ' the other half.' }] } },
     {
@@ -158,6 +169,20 @@ describe('a gateway that is gone', () => {
     expect(ofType(events, 'turn.interrupted')[0]?.data.reason).toBe('shutdown');
     expect(ofType(events, 'message.completed').map(({ data }) => data.status)).toEqual(['interrupted', 'completed']);
   });
+
+  test('one that has time to stop ends its turns for others to see, whoever else is there', async () => {
+    const second = await world.second({ shutdownSeconds: 60 });
+    const sessionId = await world.newSession();
+    const headers = { authorization: `Bearer ${world.key}`, 'content-type': 'application/json' };
+    const body = JSON.stringify({ text: 'slowly, please' });
+    await fetch(`${second.url}/v1/sessions/${sessionId}/messages`, { method: 'POST', headers, body });
+    await world.follow(sessionId, ({ type }) => type === 'text.delta');
+    // Longer than a gateway that says nothing is waited for.
+    await second.app.close();
+    const events = await world.events(sessionId);
+    expect(events.at(-1)?.type).toBe('turn.completed');
+    expect(textOf(events)).toBe(`${'word '.repeat(90)}It is 42.`);
+  }, 60_000);
 });
 
 describe('a database whose connections break', () => {

@@ -2,6 +2,7 @@ import { type ModelServer, type Script, startModelServer } from '@moli/scripted-
 import { until } from '@moli/testing';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createApp } from '../app.ts';
+import type { GatewayConfig } from '../config.ts';
 import { type Answer, type AskOptions, startTestGateway, type TestGateway } from '../gateway.fixture.ts';
 import type { SessionEvent } from '../sessions/event.schema.ts';
 
@@ -21,8 +22,8 @@ export interface TurnWorld {
   idle(sessionId: string): Promise<void>;
   /** Sends a message and reads to the end of its turn. */
   turn(sessionId: string, text: string, after?: number): Promise<SessionEvent[]>;
-  /** Another gateway process on the same database and Redis, and its address. */
-  second(): Promise<{ app: NestFastifyApplication; url: string }>;
+  /** Another gateway on the same database and Redis, and its address. */
+  second(config?: Partial<GatewayConfig>): Promise<{ app: NestFastifyApplication; url: string }>;
   close(): Promise<void>;
 }
 
@@ -100,8 +101,8 @@ export async function turnWorld(script: Script, env: Record<string, string> = {}
       if (status !== 202) throw new Error(`the message was answered ${status}`);
       return follow(sessionId, (event) => isTurnEnd(event) && event.turnId === json.turnId, { after });
     },
-    second: async () => {
-      const { app } = await createApp(gateway.config);
+    second: async (config = {}) => {
+      const { app } = await createApp({ ...gateway.config, ...config });
       await app.listen({ port: 0, host: '127.0.0.1' });
       more.push(app);
       return { app, url: await app.getUrl() };
