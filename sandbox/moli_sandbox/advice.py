@@ -2,9 +2,17 @@
 
 # Setting, the value that stands in the way, and the command that changes it.
 SETTINGS = (
-    ('/proc/sys/kernel/apparmor_restrict_unprivileged_userns', '1', 'sysctl -w kernel.apparmor_restrict_unprivileged_userns=0'),
     ('/proc/sys/kernel/unprivileged_userns_clone', '0', 'sysctl -w kernel.unprivileged_userns_clone=1'),
     ('/proc/sys/user/max_user_namespaces', '0', 'sysctl -w user.max_user_namespaces=10000'),
+)
+
+
+# Ubuntu 23.10 and newer: only programs with an AppArmor profile that says so make namespaces with capabilities in them.
+APPARMOR = '/proc/sys/kernel/apparmor_restrict_unprivileged_userns'
+PROFILE = (
+    '系统设置 kernel.apparmor_restrict_unprivileged_userns=1：只有 AppArmor 策略允许的程序才能创建命名空间。管理员可以按 sandbox/apparmor/moli-box 开头的命令加载该策略。',
+    'by the setting kernel.apparmor_restrict_unprivileged_userns=1 only programs whose AppArmor profile permits it make namespaces. An administrator can load '
+    'sandbox/apparmor/moli-box with the command at its beginning.',
 )
 
 
@@ -25,24 +33,31 @@ SECCOMP = (
     'seccompProfile: {type: Localhost, localhostProfile: profiles/moli-sandbox.json} for the container sandbox (RuntimeDefault refuses unshare and mount).',
 )
 SECURITY_MODULE = (
-    '节点的安全模块（AppArmor 或 SELinux{label}）不允许容器挂载文件系统。AppArmor：为容器 sandbox 设置 appArmorProfile: {{type: Localhost, localhostProfile: moli-sandbox}}，'
-    '并在每个节点上加载该策略；SELinux：设置 seLinuxOptions: {{type: container_engine_t}}。',
-    'the security module of the node (AppArmor or SELinux{label}) does not let the container mount file systems. AppArmor: load a profile that permits mount, umount, '
-    'pivot_root and userns on every node and set appArmorProfile: {{type: Localhost, localhostProfile: moli-sandbox}}; SELinux: set seLinuxOptions: {{type: container_engine_t}}.',
+    '节点的安全模块（AppArmor 或 SELinux{label}）不允许容器挂载文件系统。AppArmor：在每个节点上加载 k8s/apparmor/moli-sandbox，'
+    '并为容器 sandbox 设置 appArmorProfile: {{type: Localhost, localhostProfile: moli-sandbox}}（Helm：sandbox.appArmorProfile=moli-sandbox）；'
+    'SELinux：设置 seLinuxOptions: {{type: container_engine_t}}（Helm：sandbox.seLinuxType=container_engine_t）。',
+    'the security module of the node (AppArmor or SELinux{label}) does not let the container mount file systems. AppArmor: load k8s/apparmor/moli-sandbox on '
+    'every node and set appArmorProfile: {{type: Localhost, localhostProfile: moli-sandbox}} for the container sandbox (Helm: sandbox.appArmorProfile=moli-sandbox); '
+    'SELinux: set seLinuxOptions: {{type: container_engine_t}} (Helm: sandbox.seLinuxType=container_engine_t).',
 )
 
 
 def pod_refused(problem):
     """For a Pod; `problem` is the error that the box ended with."""
-    if 'mount' in problem and 'Permission denied' in problem:
-        # A seccomp filter says EPERM; EACCES is the word of a security module.
-        label = read('/proc/self/attr/current').rstrip('\0')
-        return tuple(text.format(label=f': {label}' if label else '') for text in SECURITY_MODULE)
-    return SECCOMP
+    # A seccomp filter says EPERM; EACCES is the word of a security module.
+    return security_module() if 'mount' in problem and 'Permission denied' in problem else SECCOMP
+
+
+def security_module():
+    label = read('/proc/self/attr/current').rstrip('\0')
+    return tuple(text.format(label=f': {label}' if label else '') for text in SECURITY_MODULE)
 
 
 def namespaces_refused(in_pod, problem):
     """For a box that could not make its namespaces."""
+    # In a Pod the container's own profile decides.
+    if not in_pod and read(APPARMOR) == '1':
+        return PROFILE
     for path, value, command in SETTINGS:
         if read(path) == value:
             name = path.removeprefix('/proc/sys/').replace('/', '.')

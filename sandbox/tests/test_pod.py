@@ -304,7 +304,10 @@ class Advice(unittest.TestCase):
     def test_a_security_module_says_access_denied(self):
         zh, en = advice.pod_refused("PermissionError: [Errno 13] mount /: Permission denied")
         self.assertIn('AppArmor', zh)
-        self.assertIn('appArmorProfile: {type: Localhost', en)
+        self.assertIn('appArmorProfile: {type: Localhost, localhostProfile: moli-sandbox}', en)
+        self.assertIn('k8s/apparmor/moli-sandbox', en)
+        with open(os.path.join(os.path.dirname(SANDBOX), 'k8s/apparmor/moli-sandbox'), encoding='ascii') as profile:
+            self.assertRegex(profile.read(), r'(?m)^profile moli-sandbox ')
         self.assertIn('seLinuxOptions: {type: container_engine_t}', en)
 
     def test_a_filter_says_not_permitted(self):

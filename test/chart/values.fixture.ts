@@ -92,6 +92,8 @@ export const CASES: Readonly<Record<string, Case>> = {
       sandbox: {
         runtimeClassName: 'gvisor',
         hostUsers: false,
+        appArmorProfile: 'moli-sandbox',
+        seLinuxType: 'container_engine_t',
         nodeSelector: { pool: 'sandboxes' },
         tolerations: [{ key: 'sandboxes', operator: 'Exists' }],
         priorityClassName: 'batch',

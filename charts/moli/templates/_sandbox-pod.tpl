@@ -36,6 +36,12 @@ initContainers:
       runAsGroup: 10001
       # The profile of Moli: it permits the trusted monitor to take namespaces of its own, which RuntimeDefault refuses, and user code less than that.
       seccompProfile: { type: Localhost, localhostProfile: {{ $ctx.Values.seccomp.localhostProfile }} }
+      {{- with $values.appArmorProfile }}
+      appArmorProfile: { type: Localhost, localhostProfile: {{ . }} }
+      {{- end }}
+      {{- with $values.seLinuxType }}
+      seLinuxOptions: { type: {{ . }} }
+      {{- end }}
     resources:
       requests: {{- include "moli.sandbox.resources" .of.requests | nindent 8 }}
       limits: {{- include "moli.sandbox.resources" .of.limits | nindent 8 }}

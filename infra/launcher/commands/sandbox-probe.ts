@@ -30,7 +30,8 @@ export function probeSandbox(): Finding[] {
       },
     ];
   }
-  const done = spawnSync('/usr/bin/python3', [join(ROOT, 'sandbox/box.py'), '--python', python, '--probe'], {
+  // Started as executors start it: an AppArmor profile is for the file.
+  const done = spawnSync(join(ROOT, 'sandbox/box.py'), ['--python', python, '--probe'], {
     encoding: 'utf8',
     timeout: PROBE_TIMEOUT_MS,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -28,8 +27,6 @@ const BoxReady = z.object({
 });
 export type BoxReady = z.infer<typeof BoxReady>;
 
-/** The launcher of the box has to run on the system's interpreter: it needs nothing installed. */
-const SYSTEM_PYTHON = '/usr/bin/python3';
 /** Waits before starts after failures, in milliseconds; the last one repeats. */
 const BACK_OFF_MS = [100, 300, 1_000, 2_000, 5_000];
 /** A box that lived this long was healthy: its end starts the back-off anew. */
@@ -106,10 +103,11 @@ export class BoxProcess {
     const { sandboxDir, python, stateDir, slots, minStrength } = this.#options;
     await mkdir(stateDir, { recursive: true, mode: 0o700 });
     if (this.#stopping) return;
-    const args = [join(sandboxDir, 'box.py'), '--python', python, '--state', stateDir, '--slots', String(slots)];
+    const args = ['--python', python, '--state', stateDir, '--slots', String(slots)];
     if (minStrength) args.push('--min-strength', minStrength);
     const startedAt = Date.now();
-    const child = spawn(existsSync(SYSTEM_PYTHON) ? SYSTEM_PYTHON : 'python3', args, {
+    // As a program of its own, not as an argument of Python: an AppArmor profile (sandbox/apparmor) is for the file that is started.
+    const child = spawn(join(sandboxDir, 'box.py'), args, {
       // Nothing of our environment goes in: it holds addresses and passwords.
       env: { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin', LANG: 'C.UTF-8' },
       stdio: ['pipe', 'pipe', 'pipe'],
