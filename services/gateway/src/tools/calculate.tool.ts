@@ -41,9 +41,9 @@ function output(expression: string, { caller }: ToolContext): ToolOutput {
     return { content: `${expression.trim()} ${exact ? '=' : '≈'} ${text}`, state: { value: text, exact } };
   } catch (fault) {
     if (!(fault instanceof CalculationFault)) throw fault;
-    const words = { zh: `无法计算（${fault.message}）`, en: `cannot be calculated: ${fault.message}` };
+    const words = { zh: `无法计算：${fault.words.zh}`, en: `cannot be calculated: ${fault.words.en}` };
     return {
-      content: `The expression cannot be calculated: ${fault.message}. Correct it and call again.`,
+      content: `The expression cannot be calculated: ${fault.words.en}. Correct it and call again.`,
       error: argumentsError('calculate', [{ path: '/expression', words }], caller.locale),
     };
   }

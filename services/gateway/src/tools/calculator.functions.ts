@@ -18,6 +18,7 @@ import {
   signOf,
   squareRoot,
   toDouble,
+  tooLarge,
   type Value,
   ZERO,
 } from './exact-number.ts';
@@ -47,16 +48,20 @@ const ceiling = (x: Value): Value => negate(floor(negate(x)));
 
 function logarithm([x, base]: Value[]): Value {
   if (base === undefined)
-    throw new CalculationFault('log of one value can be natural or decimal: write ln(x), log10(x) or log(x, base)');
+    throw new CalculationFault({
+      zh: '只有一个值的 log 可以是自然对数或常用对数：请写 ln(x)、log10(x) 或 log(x, 底)',
+      en: 'log of one value can be natural or decimal: write ln(x), log10(x) or log(x, base)',
+    });
   return approximate(Math.log(toDouble(x!)) / Math.log(toDouble(base)));
 }
 
 /** Ways to choose `k` of `n`; the loop is bounded and every step checks the size. */
 function choose(n: bigint, k: bigint, ordered: boolean): Value {
-  if (n < 0n || k < 0n) throw new CalculationFault('comb and perm need values from 0');
+  if (n < 0n || k < 0n)
+    throw new CalculationFault({ zh: 'comb 和 perm 的值不能小于 0', en: 'comb and perm need values from 0' });
   if (k > n) return ZERO;
   const steps = !ordered && k > n - k ? n - k : k;
-  if (steps > 1000n) throw new CalculationFault('the result is too large');
+  if (steps > 1000n) throw tooLarge();
   let value = 1n;
   // A product of so many neighbours is divided by so many factors: every division here is exact.
   for (let i = 0n; i < steps; i++) value = ordered ? value * (n - i) : (value * (n - i)) / (i + 1n);

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
+import { CalculateTool } from './calculate.tool.ts';
 import { calculate } from './calculator.ts';
 import { CalculationFault, showValue } from './exact-number.ts';
+import type { ToolContext } from './tool.types.ts';
 
 const result = (expression: string) => showValue(calculate(expression));
 
@@ -69,40 +71,62 @@ test.each([
 });
 
 test.each([
-  ['', /empty/],
-  ['1/0', /division by zero/],
-  ['0**-1', /division by zero/],
-  ['5 % 0', /division by zero/],
-  ['2 +', /ends too early/],
-  ['(1 + 2', /"\)" is missing/],
-  ['2 3', /operator is missing/],
-  ['2(3)', /operator is missing/],
-  ['9**9**9', /too large/],
-  ['9**9**9**9**9', /too large/],
-  ['10**100000', /too large/],
-  ['99999999999999!', /factorial/],
-  ['sqrt(-1)', /negative/],
-  ['ln(0)', /too large/],
-  ['ln(-1)', /not a number/],
-  ['log(100)', /ln\(x\), log10/],
-  ['15 % -4', /percentage or a remainder/],
-  ['max(1,000)', /one number or several/],
-  ['process.exit()', /cannot be read/],
-  ['__import__("os")', /cannot be read/],
-  ['constructor(1)', /no function/],
-  ['foo', /not known/],
-  ['sqrt 2', /needs brackets/],
-  ['round(1)(2)', /operator is missing/],
-  ['1e99999', /10,000 digits/],
-  [`${'('.repeat(100)}1${')'.repeat(100)}`, /nested/],
-  [`${'1+'.repeat(600)}1`, /longer than/],
-  ['exp(1000)', /too large/],
-  ['gcd(2**39000, 3**24000)', /too large/],
-  ['2**39000 / 3**24000', /too large/],
-  ['(1/7)**2000', /too large/],
-  ['comb(100000, 50000)', /too large/],
-  ['1001!', /factorial/],
-])('%s is refused', (expression, reason) => {
-  expect(() => calculate(expression)).toThrow(CalculationFault);
-  expect(() => calculate(expression)).toThrow(reason);
+  ['', /empty/, /空/],
+  ['1/0', /division by zero/, /除数为零/],
+  ['0**-1', /division by zero/, /除数为零/],
+  ['5 % 0', /division by zero/, /除数为零/],
+  ['2 +', /ends too early/, /不完整/],
+  ['(1 + 2', /"\)" is missing/, /缺少“\)”/],
+  ['2 3', /operator is missing/, /缺少运算符/],
+  ['2(3)', /operator is missing/, /缺少运算符/],
+  ['9**9**9', /too large/, /结果太大/],
+  ['9**9**9**9**9', /too large/, /结果太大/],
+  ['10**100000', /too large/, /结果太大/],
+  ['99999999999999!', /factorial/, /阶乘/],
+  ['sqrt(-1)', /negative/, /负数/],
+  ['ln(0)', /too large/, /结果太大/],
+  ['ln(-1)', /not a number/, /不是数/],
+  ['log(100)', /ln\(x\), log10/, /ln\(x\)、log10/],
+  ['15 % -4', /percentage or a remainder/, /百分数，也可以是求余/],
+  ['max(1,000)', /one number or several/, /一个数，也可以是几个/],
+  ['process.exit()', /cannot be read/, /无法识别/],
+  ['__import__("os")', /cannot be read/, /无法识别/],
+  ['constructor(1)', /no function/, /没有函数/],
+  ['foo', /not known/, /不认识/],
+  ['sqrt 2', /needs brackets/, /需要括号/],
+  ['round(1)(2)', /operator is missing/, /缺少运算符/],
+  ['1e99999', /10,000 digits/, /10,000 位/],
+  [`${'('.repeat(100)}1${')'.repeat(100)}`, /nested/, /嵌套/],
+  [`${'1+'.repeat(600)}1`, /longer than/, /超过/],
+  ['exp(1000)', /too large/, /结果太大/],
+  ['gcd(2**39000, 3**24000)', /too large/, /结果太大/],
+  ['2**39000 / 3**24000', /too large/, /结果太大/],
+  ['(1/7)**2000', /too large/, /结果太大/],
+  ['comb(100000, 50000)', /too large/, /结果太大/],
+  ['1001!', /factorial/, /阶乘/],
+  ['(-1)!', /factorial of a negative/, /负数没有阶乘/],
+  ['gcd(1.5, 2)', /gcd needs a whole number/, /gcd 需要整数/],
+  ['comb(-1, 2)', /values from 0/, /不能小于 0/],
+  ['round(1, 101)', /100 digits/, /位数超过 100/],
+  ['1 + )', /"\)" is not expected/, /“\)”不应出现/],
+  ['sqrt(1, 2)', /takes 1 value, not 2/, /需要 1 个值，而不是 2 个/],
+  ['round()', /takes 1 to 2 values, not 0/, /需要 1 到 2 个值，而不是 0 个/],
+  ['max()', /takes at least 1, not 0/, /需要至少 1 个值/],
+  ['2**2'.padEnd(300, '**2'), /powers nested/, /乘方嵌套/],
+])('%s is refused', (expression, en, zh) => {
+  const words = { en: expect.stringMatching(en), zh: expect.stringMatching(zh) };
+  expect(() => calculate(expression)).toThrow(expect.objectContaining({ constructor: CalculationFault, words }));
+});
+
+test.each([
+  ['zh', '工具 calculate 的参数有误，没有执行：/expression 无法计算：除数为零。'],
+  [
+    'en',
+    'The arguments of calculate are not right and nothing was run: /expression cannot be calculated: division by zero.',
+  ],
+] as const)('a fault is told in the language of the caller: %s', async (locale, message) => {
+  const context = { caller: { locale } } as ToolContext;
+  const { content, error } = await new CalculateTool().definition.handler({ expression: '1/0' }, context);
+  expect(content).toBe('The expression cannot be calculated: division by zero. Correct it and call again.');
+  expect(error).toMatchObject({ code: 'bad_arguments', message, explanation: { [locale]: message } });
 });

@@ -28,7 +28,7 @@ const TOKEN =
 /** The words of an expression, with an end behind the last. Throws CalculationFault at what is none. */
 export function tokenize(expression: string): Token[] {
   const text = normalize(expression);
-  if (text === '') throw new CalculationFault('the expression is empty');
+  if (text === '') throw new CalculationFault({ zh: '算式是空的', en: 'the expression is empty' });
   const tokens: Token[] = [];
   // Which open brackets belong to a function: there a comma parts arguments.
   const brackets: boolean[] = [];
@@ -36,7 +36,10 @@ export function tokenize(expression: string): Token[] {
   while (TOKEN.lastIndex < text.length) {
     const at = TOKEN.lastIndex;
     const match = TOKEN.exec(text);
-    if (!match) throw new CalculationFault(`"${text.slice(at, at + 10).trim()}" cannot be read`);
+    if (!match) {
+      const shown = text.slice(at, at + 10).trim();
+      throw new CalculationFault({ zh: `无法识别“${shown}”`, en: `"${shown}" cannot be read` });
+    }
     const [, number, name, operator] = match;
     if (operator === '(') brackets.push(tokens.at(-1)?.kind === 'name');
     if (operator === ')') brackets.pop();
@@ -49,11 +52,12 @@ export function tokenize(expression: string): Token[] {
 
 function plainNumber(text: string, insideFunction: boolean): string {
   if (text.includes(',') && insideFunction) {
-    throw new CalculationFault(
-      `"${text}" inside a function can be one number or several: write it without thousands separators, or with a space after the comma`,
-    );
+    throw new CalculationFault({
+      zh: `函数里的“${text}”可以是一个数，也可以是几个数：请去掉千位分隔符，或在逗号后加空格`,
+      en: `"${text}" inside a function can be one number or several: write it without thousands separators, or with a space after the comma`,
+    });
   }
   if (text.includes(',') && !/^\d{1,3}(,\d{3})+(\D|$)/.test(text))
-    throw new CalculationFault(`"${text}" is not a number`);
+    throw new CalculationFault({ zh: `“${text}”不是数字`, en: `"${text}" is not a number` });
   return text.replace(/[,_]/g, '');
 }

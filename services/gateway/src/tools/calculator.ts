@@ -1,3 +1,4 @@
+import type { Words } from './argument-faults.ts';
 import { FUNCTIONS, MANY } from './calculator.functions.ts';
 import { type Token, tokenize } from './calculator.tokens.ts';
 import {
@@ -24,7 +25,10 @@ const MAX_DEPTH = 64;
  */
 export function calculate(expression: string): Value {
   if (expression.length > MAX_LENGTH)
-    throw new CalculationFault(`the expression is longer than ${MAX_LENGTH} characters`);
+    throw new CalculationFault({
+      zh: `算式超过 ${MAX_LENGTH} 个字符`,
+      en: `the expression is longer than ${MAX_LENGTH} characters`,
+    });
   return new Parser(tokenize(expression)).parse();
 }
 
@@ -57,20 +61,28 @@ class Parser {
 
   #expect(text: string): void {
     if (!this.#accept(text))
-      throw this.#peek.kind === 'end' ? new CalculationFault(`a "${text}" is missing`) : this.#unexpected();
+      throw this.#peek.kind === 'end'
+        ? new CalculationFault({ zh: `缺少“${text}”`, en: `a "${text}" is missing` })
+        : this.#unexpected();
   }
 
   #unexpected(): CalculationFault {
     const { kind, text } = this.#peek;
-    if (kind === 'end') return new CalculationFault('the expression ends too early');
+    if (kind === 'end') return new CalculationFault({ zh: '算式不完整', en: 'the expression ends too early' });
     const before = this.#tokens[this.#at - 1];
     const product =
       before && (before.kind !== 'operator' || before.text === ')') && (kind !== 'operator' || text === '(');
-    return new CalculationFault(product ? `an operator is missing before "${text}"` : `"${text}" is not expected here`);
+    return product
+      ? new CalculationFault({ zh: `“${text}”前面缺少运算符`, en: `an operator is missing before "${text}"` })
+      : new CalculationFault({ zh: `“${text}”不应出现在这里`, en: `"${text}" is not expected here` });
   }
 
   #sum(): Value {
-    if (++this.#depth > MAX_DEPTH) throw new CalculationFault(`brackets nested more than ${MAX_DEPTH} deep`);
+    if (++this.#depth > MAX_DEPTH)
+      throw new CalculationFault({
+        zh: `括号嵌套超过 ${MAX_DEPTH} 层`,
+        en: `brackets nested more than ${MAX_DEPTH} deep`,
+      });
     let value = this.#product();
     for (let sign = this.#accept('+', '-'); sign; sign = this.#accept('+', '-')) {
       const right = this.#product();
@@ -100,7 +112,11 @@ class Parser {
 
   /** Right to left, and tighter than a sign before it: -2**2 is -4, 2**-1 is 0.5. */
   #power(): Value {
-    if (++this.#depth > MAX_DEPTH) throw new CalculationFault(`powers nested more than ${MAX_DEPTH} deep`);
+    if (++this.#depth > MAX_DEPTH)
+      throw new CalculationFault({
+        zh: `乘方嵌套超过 ${MAX_DEPTH} 层`,
+        en: `powers nested more than ${MAX_DEPTH} deep`,
+      });
     const base = this.#postfix();
     const value = this.#accept('**', '^') ? power(base, this.#signed()) : base;
     this.#depth--;
@@ -127,9 +143,10 @@ class Parser {
     if (next.kind === 'number' || (next.kind === 'name' && !/[万亿‰]/.test(next.text)) || next.text === '(')
       return false;
     if (next.text === '+' || next.text === '-') {
-      throw new CalculationFault(
-        '"%" before a sign can be a percentage or a remainder: write (15/100) - 3 or mod(15, -3)',
-      );
+      throw new CalculationFault({
+        zh: '正负号前的“%”可以是百分数，也可以是求余：请写 (15/100) - 3 或 mod(15, -3)',
+        en: '"%" before a sign can be a percentage or a remainder: write (15/100) - 3 or mod(15, -3)',
+      });
     }
     return true;
   }
@@ -152,8 +169,13 @@ class Parser {
 
   #call(name: string): Value {
     const made = Object.hasOwn(FUNCTIONS, name.toLowerCase()) ? FUNCTIONS[name.toLowerCase()]! : undefined;
-    if (!made)
-      throw new CalculationFault(`there is no function "${name}"; there are: ${Object.keys(FUNCTIONS).join(', ')}`);
+    if (!made) {
+      const names = Object.keys(FUNCTIONS).join(', ');
+      throw new CalculationFault({
+        zh: `没有函数“${name}”，只有：${names}`,
+        en: `there is no function "${name}"; there are: ${names}`,
+      });
+    }
     const args: Value[] = [];
     if (!this.#accept(')')) {
       do args.push(this.#sum());
@@ -162,11 +184,21 @@ class Parser {
     }
     const [least, most] = made.takes;
     if (args.length < least || args.length > most) {
-      const want = least === most ? `${least}` : most === MANY ? `at least ${least}` : `${least} to ${most}`;
-      throw new CalculationFault(`${name} takes ${want} values, not ${args.length}`);
+      throw new CalculationFault({
+        zh: `${name} 需要${countWords(least, most).zh}个值，而不是 ${args.length} 个`,
+        en: `${name} takes ${countWords(least, most).en}, not ${args.length}`,
+      });
     }
     return made.apply(args);
   }
+}
+
+function countWords(least: number, most: number): Words {
+  const values = most === 1 ? 'value' : 'values';
+  if (least === most) return { zh: ` ${least} `, en: `${least} ${values}` };
+  return most === MANY
+    ? { zh: `至少 ${least} `, en: `at least ${least}` }
+    : { zh: ` ${least} 到 ${most} `, en: `${least} to ${most} ${values}` };
 }
 
 function constant(name: string): Value {
@@ -178,8 +210,8 @@ function constant(name: string): Value {
     case 'e':
       return { approx: Math.E };
     default:
-      throw new CalculationFault(
-        Object.hasOwn(FUNCTIONS, name.toLowerCase()) ? `the function ${name} needs brackets` : `"${name}" is not known`,
-      );
+      throw Object.hasOwn(FUNCTIONS, name.toLowerCase())
+        ? new CalculationFault({ zh: `函数 ${name} 需要括号`, en: `the function ${name} needs brackets` })
+        : new CalculationFault({ zh: `不认识“${name}”`, en: `"${name}" is not known` });
   }
 }

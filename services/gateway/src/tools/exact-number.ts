@@ -1,3 +1,5 @@
+import type { Words } from './argument-faults.ts';
+
 /** A number of the calculator: a fraction with all its digits, or a double where only an approximation exists (sin, roots, logarithms). */
 export type Value = Fraction | Approximation;
 export interface Fraction {
@@ -8,8 +10,15 @@ interface Approximation {
   readonly approx: number;
 }
 
-/** What cannot be calculated, in words for a person and a model. */
-export class CalculationFault extends Error {}
+/** What cannot be calculated, as the end of a sentence for a person and a model. */
+export class CalculationFault extends Error {
+  readonly words: Words;
+
+  constructor(words: Words) {
+    super(words.en);
+    this.words = words;
+  }
+}
 
 /** Bits of a whole number (about 12,000 digits), and of both sides of a fraction: every step stays within a few milliseconds. */
 const MAX_BITS = 40_000;
@@ -23,7 +32,7 @@ export const ofInteger = (n: bigint): Value => ({ n, d: 1n });
 const isExact = (value: Value): value is Fraction => 'n' in value;
 
 export function fraction(n: bigint, d: bigint): Value {
-  if (d === 0n) throw new CalculationFault('division by zero');
+  if (d === 0n) throw divisionByZero();
   const sign = d < 0n ? -1n : 1n;
   const common = gcd(n, d) || 1n;
   return bounded({ n: (sign * n) / common, d: (sign * d) / common });
@@ -31,10 +40,12 @@ export function fraction(n: bigint, d: bigint): Value {
 
 export function ofDecimal(text: string): Value {
   const match = /^(\d*)\.?(\d*)(?:[eE]([+-]?\d+))?$/.exec(text);
-  if (!match || match[1] + (match[2] ?? '') === '') throw new CalculationFault(`"${text}" is not a number`);
+  if (!match || match[1] + (match[2] ?? '') === '')
+    throw new CalculationFault({ zh: `“${text}”不是数字`, en: `"${text}" is not a number` });
   const [, whole = '', digits = '', exponent = '0'] = match;
   const shift = Number(exponent) - digits.length;
-  if (Math.abs(shift) > 10_000) throw new CalculationFault('a number with more than 10,000 digits');
+  if (Math.abs(shift) > 10_000)
+    throw new CalculationFault({ zh: '有一个数超过 10,000 位', en: 'a number with more than 10,000 digits' });
   const n = BigInt(whole + digits);
   return shift >= 0 ? bounded({ n: n * 10n ** BigInt(shift), d: 1n }) : fraction(n, 10n ** BigInt(-shift));
 }
@@ -52,13 +63,13 @@ export function multiply(a: Value, b: Value): Value {
 }
 
 export function divide(a: Value, b: Value): Value {
-  if (signOf(b) === 0) throw new CalculationFault('division by zero');
+  if (signOf(b) === 0) throw divisionByZero();
   return isExact(a) && isExact(b) ? fraction(a.n * b.d, a.d * b.n) : approximate(toDouble(a) / toDouble(b));
 }
 
 /** Rounded towards minus infinity, as `//` of Python. */
 export function floorDivide(a: Value, b: Value): Value {
-  if (signOf(b) === 0) throw new CalculationFault('division by zero');
+  if (signOf(b) === 0) throw divisionByZero();
   if (!isExact(a) || !isExact(b)) return floor(divide(a, b));
   // Not by way of a fraction: 2**39999 // 10 is a whole number that fits, 2**39999 / 10 is not.
   const [n, d] = [a.n * b.d, a.d * b.n];
@@ -74,7 +85,7 @@ export function modulo(a: Value, b: Value): Value {
 /** Exact for integer exponents and perfect squares; the size of the result is checked before it is made. */
 export function power(base: Value, exponent: Value): Value {
   if (isExact(base) && isExact(exponent) && exponent.d === 1n) {
-    if (base.n === 0n && exponent.n < 0n) throw new CalculationFault('division by zero');
+    if (base.n === 0n && exponent.n < 0n) throw divisionByZero();
     const size = magnitude(exponent.n);
     const bits = BigInt(Math.max(bitsOf(base.n), bitsOf(base.d)));
     if ((base.n !== 1n && base.n !== -1n && base.n !== 0n) || base.d !== 1n) {
@@ -87,12 +98,12 @@ export function power(base: Value, exponent: Value): Value {
     return exponent.n < 0n ? fraction(raised.d, raised.n) : bounded(raised);
   }
   if (isExact(exponent) && exponent.n === 1n && exponent.d === 2n) return squareRoot(base);
-  if (signOf(base) < 0) throw new CalculationFault('a root of a negative number');
+  if (signOf(base) < 0) throw rootOfNegative();
   return approximate(toDouble(base) ** toDouble(exponent));
 }
 
 export function squareRoot(value: Value): Value {
-  if (signOf(value) < 0) throw new CalculationFault('a root of a negative number');
+  if (signOf(value) < 0) throw rootOfNegative();
   if (isExact(value)) {
     const [n, d] = [integerRoot(value.n), integerRoot(value.d)];
     if (n * n === value.n && d * d === value.d) return { n, d };
@@ -108,7 +119,8 @@ export function floor(value: Value): Value {
 
 /** To `digits` decimals, halves away from zero, as people and spreadsheets do. */
 export function round(value: Value, digits: number): Value {
-  if (Math.abs(digits) > 100) throw new CalculationFault('rounding to more than 100 digits');
+  if (Math.abs(digits) > 100)
+    throw new CalculationFault({ zh: '取整的位数超过 100', en: 'rounding to more than 100 digits' });
   const exact = isExact(value) ? value : ofDouble(value.approx);
   const scale = digits >= 0 ? ofInteger(10n ** BigInt(digits)) : fraction(1n, 10n ** BigInt(-digits));
   const half = fraction(1n, 2n);
@@ -119,8 +131,9 @@ export function round(value: Value, digits: number): Value {
 
 export function factorial(value: Value): Value {
   const n = integerOf(value, 'factorial');
-  if (n < 0n) throw new CalculationFault('the factorial of a negative number');
-  if (n > FACTORIAL_MAX) throw new CalculationFault(`a factorial over ${FACTORIAL_MAX}!`);
+  if (n < 0n) throw new CalculationFault({ zh: '负数没有阶乘', en: 'the factorial of a negative number' });
+  if (n > FACTORIAL_MAX)
+    throw new CalculationFault({ zh: `阶乘不能超过 ${FACTORIAL_MAX}!`, en: `a factorial over ${FACTORIAL_MAX}!` });
   let product = 1n;
   for (let i = 2n; i <= n; i++) product *= i;
   return bounded(ofInteger(product) as Fraction);
@@ -143,7 +156,7 @@ export function signOf(value: Value): number {
 
 export function integerOf(value: Value, what: string): bigint {
   if (isExact(value) && value.d === 1n) return value.n;
-  throw new CalculationFault(`${what} needs a whole number`);
+  throw new CalculationFault({ zh: `${what} 需要整数`, en: `${what} needs a whole number` });
 }
 
 /** The nearest double, right also where numerator and denominator are beyond a double's range. */
@@ -156,7 +169,10 @@ export function toDouble(value: Value): number {
 
 export function approximate(result: number): Value {
   if (Number.isNaN(result))
-    throw new CalculationFault('the result is not a number (outside of the domain of the function)');
+    throw new CalculationFault({
+      zh: '结果不是数（超出函数的定义域）',
+      en: 'the result is not a number (outside of the domain of the function)',
+    });
   if (!Number.isFinite(result)) throw tooLarge();
   return { approx: result };
 }
@@ -168,7 +184,9 @@ export function gcd(a: bigint, b: bigint): bigint {
   return x;
 }
 
-const tooLarge = (): CalculationFault => new CalculationFault('the result is too large');
+export const tooLarge = () => new CalculationFault({ zh: '结果太大', en: 'the result is too large' });
+const divisionByZero = () => new CalculationFault({ zh: '除数为零', en: 'division by zero' });
+const rootOfNegative = () => new CalculationFault({ zh: '负数没有实数根', en: 'a root of a negative number' });
 const tooBigDouble = (n: bigint): number => (n < 0n ? -Infinity : Infinity);
 const magnitude = (n: bigint): bigint => (n < 0n ? -n : n);
 
