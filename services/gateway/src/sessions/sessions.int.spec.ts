@@ -2,9 +2,12 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { until } from '@moli/testing';
 import { Redis } from 'ioredis';
+import { sql } from 'kysely';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { TenantDb } from '../database/tenant-db.ts';
+import type { Caller } from '../identity/caller.ts';
 import { Lease } from '../turns/lease.ts';
 import { TurnRunner } from '../turns/turn-runner.ts';
 import { isTurnEnd, type TurnWorld, turnWorld } from '../turns/turns.fixture.ts';
@@ -61,6 +64,41 @@ describe('sessions', () => {
     expect(idsOf(await list('q=ZEBRA'))).toEqual([byQuestion]);
     expect(idsOf(await list(`q=${encodeURIComponent('茉莉花')}`))).toEqual([byQuestion, byTitle]);
     expect(idsOf(await list(`q=${encodeURIComponent('%zebra%')}`))).toEqual([]);
+  });
+
+  test('are found by a word of two characters, in the own tenant alone', async () => {
+    const mine = await answered('去年的龙井卖得如何？');
+    const other = await world.gateway.newTenant('Tea');
+    const theirs = await world.gateway.ask('/v1/sessions', { key: other.keys.member, body: { title: '龙井' } });
+    const found = async (asker: string) =>
+      idsOf((await world.gateway.ask(`/v1/sessions?q=${encodeURIComponent('龙井')}`, { key: asker })).json);
+    expect(await found(key)).toEqual([mine]);
+    expect(await found(other.keys.member)).toEqual([theirs.json.id]);
+  });
+
+  test('are searched by the index of messages, not by reading all that was streamed', async () => {
+    const sessionId = await answered('a long answer');
+    const { database, app } = world.gateway;
+    const owner = new pg.Client({ connectionString: database.ownerUrl });
+    await owner.connect();
+    await owner.query(
+      `insert into events (tenant_id, session_id, seq, type, data)
+       select tenant_id, id, 1000 + n, 'text.delta', '{"text": "x"}' from sessions, generate_series(1, 5000) n where id = $1`,
+      [sessionId],
+    );
+    await owner.query('analyze events');
+    await owner.end();
+    const tenantId = world.gateway.first.tenant.id;
+    const caller: Caller = { tenantId, userId: null, role: 'owner', keyId: null, actor: 'system', locale: 'en' };
+    const scans = await app.get(TenantDb).as(tenantId, async (tx) => {
+      await app.get(SessionsStore).list(tx, caller, { text: 'nowhere', before: undefined, limit: 10 });
+      const { rows } = await sql<{ messages: number; all: number }>`select
+        pg_stat_get_xact_numscans('events_messages'::regclass)::int as messages,
+        pg_stat_get_xact_numscans('events'::regclass)::int as all`.execute(tx);
+      return rows[0];
+    });
+    expect(scans).toMatchObject({ all: 0 });
+    expect(scans?.messages).toBeGreaterThan(0);
   });
 
   test('belong to the person who made them; what a program made is everyone’s', async () => {
