@@ -12,11 +12,11 @@ import {
   Res,
   type StreamableFile,
 } from '@nestjs/common';
-import { ApiResponse } from '@nestjs/swagger';
+import { ApiOperation, ApiResponse } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import { type Caller, CurrentCaller } from '../identity/caller.ts';
-import { type ContentOptions, sendContent } from '../objects/content.ts';
+import { ApiContent, type ContentOptions, sendContent } from '../objects/content.ts';
 import { ArtifactId, ArtifactLink, ArtifactLinkRequest, ContentQuery } from './artifacts.schema.ts';
 import { ArtifactsService } from './artifacts.service.ts';
 import { framedPage } from './html-frame.ts';
@@ -33,8 +33,14 @@ const FILE_POLICY = "sandbox; default-src 'none'";
 export class ArtifactsController {
   constructor(@Inject(ArtifactsService) private readonly artifacts: ArtifactsService) {}
 
-  /** The bytes. Images are shown in place, HTML in a sealed frame, everything else is downloaded; one byte range is honoured. `?download=1` downloads all, `?frame=1` is HTML that tells its frame how high it is. */
+  /** The bytes. Images are shown in place, HTML in a sealed frame, everything else is downloaded. */
   @Get(':id/content')
+  @ApiOperation({
+    summary: 'The bytes of an artifact',
+    description:
+      'Images and HTML are shown in place, HTML sealed by its `Content-Security-Policy`: in an origin of its own, where its inline script may run and reaches nothing. Everything else is a download.',
+  })
+  @ApiContent()
   async getArtifactContent(
     @CurrentCaller() caller: Caller,
     @Param('id', { schema: ArtifactId }) id: string,

@@ -14,8 +14,11 @@ export const SessionArtifact = ArtifactRef.extend({ runId: z.string(), createdAt
 export type SessionArtifact = z.infer<typeof SessionArtifact>;
 
 export const ContentQuery = z.strictObject({
-  download: z.enum(['0', '1']).optional(),
-  frame: z.enum(['0', '1']).optional(),
+  download: z.enum(['0', '1']).optional().meta({ description: '1: a download, whatever the type.' }),
+  frame: z.enum(['0', '1']).optional().meta({
+    description:
+      '1: HTML for a frame of a page of the same origin. The page tells its parent window how high it is, in CSS pixels, by the message `{ "moliFrameHeight": 300 }` whenever that changes. The message comes from the frame’s window and the origin `null`; the program that made the page may send any number, so bound it. Sent whole: `Range` is ignored. Other types are as without.',
+  }),
 });
 
 /** A link lives an hour unless asked otherwise, a day at most. */

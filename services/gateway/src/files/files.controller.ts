@@ -1,10 +1,10 @@
 import { contentDisposition } from '@moli/objects';
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query, Req, Res, StreamableFile } from '@nestjs/common';
-import { ApiResponse } from '@nestjs/swagger';
+import { ApiOperation, ApiResponse } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import { type Caller, CurrentCaller } from '../identity/caller.ts';
-import { sendContent } from '../objects/content.ts';
+import { ApiContent, sendContent } from '../objects/content.ts';
 import { File, FileId, FileList, FileQuery, SignedFileLink, TokenRequest } from './files.schema.ts';
 import { FilesService } from './files.service.ts';
 
@@ -30,6 +30,8 @@ export class FilesController {
 
   /** The bytes as an attachment; one byte range is honoured. Uploaded content never runs in our origin. */
   @Get(':id/content')
+  @ApiOperation({ summary: 'The bytes of a file, as a download' })
+  @ApiContent()
   async getFileContent(
     @CurrentCaller() caller: Caller,
     @Param('id', { schema: FileId }) id: string,

@@ -55,6 +55,21 @@ describe('the OpenAPI document', () => {
     );
   });
 
+  it('describes parts of content, and how a framed page tells its height', () => {
+    const { paths } = makeDocument(gateway.app);
+    for (const path of ['/v1/files/{id}/content', '/v1/artifacts/{id}/content']) {
+      expect(paths[path]?.get?.parameters).toMatchObject(
+        expect.arrayContaining([
+          expect.objectContaining({ name: 'Range', in: 'header', required: false }),
+          expect.objectContaining({ name: 'If-Range', in: 'header', required: false }),
+        ]),
+      );
+      expect(Object.keys(paths[path]?.get?.responses ?? {})).toEqual(['200', '206', '416', 'default']);
+    }
+    const described = { name: 'frame', description: expect.stringContaining('moliFrameHeight') };
+    expect(paths['/v1/artifacts/{id}/content']?.get?.parameters).toContainEqual(expect.objectContaining(described));
+  });
+
   it('gives every operation an id of its own, an answer of success and the problem', () => {
     const document = makeDocument(gateway.app);
     const operations = Object.values(document.paths).flatMap((item) =>

@@ -265,6 +265,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
+        /**
+         * The bytes of an artifact
+         * @description Images and HTML are shown in place, HTML sealed by its `Content-Security-Policy`: in an origin of its own, where its inline script may run and reaches nothing. Everything else is a download.
+         */
         get: operations["getArtifactContent"];
         put?: never;
         post?: never;
@@ -346,6 +350,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
+        /** The bytes of a file, as a download */
         get: operations["getFileContent"];
         put?: never;
         post?: never;
@@ -2233,10 +2238,17 @@ export interface operations {
     getArtifactContent: {
         parameters: {
             query?: {
+                /** @description 1: a download, whatever the type. */
                 download?: "0" | "1";
+                /** @description 1: HTML for a frame of a page of the same origin. The page tells its parent window how high it is, in CSS pixels, by the message `{ "moliFrameHeight": 300 }` whenever that changes. The message comes from the frame’s window and the origin `null`; the program that made the page may send any number, so bound it. Sent whole: `Range` is ignored. Other types are as without. */
                 frame?: "0" | "1";
             };
-            header?: never;
+            header?: {
+                /** @description One range of bytes: `bytes=0-1023`, `bytes=1024-` or the last ones, `bytes=-1024`. Several ranges are answered with all of it. */
+                Range?: string;
+                /** @description `ETag` of the content that the client has begun with; where it is another one now, all of it is sent. */
+                "If-Range"?: string;
+            };
             path: {
                 id: string;
             };
@@ -2244,11 +2256,32 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description All of it; `ETag` is its SHA-256 */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    "*/*": string;
+                };
+            };
+            /** @description The range; `Content-Range` says which of how many bytes */
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "*/*": string;
+                };
+            };
+            /** @description Problem `range_not_satisfiable`; `Content-Range` says how many bytes there are */
+            416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
             };
             /** @description Problem */
             default: {
@@ -2463,7 +2496,12 @@ export interface operations {
     getFileContent: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description One range of bytes: `bytes=0-1023`, `bytes=1024-` or the last ones, `bytes=-1024`. Several ranges are answered with all of it. */
+                Range?: string;
+                /** @description `ETag` of the content that the client has begun with; where it is another one now, all of it is sent. */
+                "If-Range"?: string;
+            };
             path: {
                 id: string;
             };
@@ -2471,11 +2509,32 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description All of it; `ETag` is its SHA-256 */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    "*/*": string;
+                };
+            };
+            /** @description The range; `Content-Range` says which of how many bytes */
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "*/*": string;
+                };
+            };
+            /** @description Problem `range_not_satisfiable`; `Content-Range` says how many bytes there are */
+            416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
             };
             /** @description Problem */
             default: {
