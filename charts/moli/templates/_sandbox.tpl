@@ -5,20 +5,14 @@
 {{- toJson $pools }}
 {{- end }}
 
-{{/* What must be out of a courier's reach, beside the API server, the node, its neighbours and the outside, which it knows by itself. */}}
+{{/* What must be out of a courier's reach, beside the API server, the node and the outside, which it knows by itself, and its neighbours and Redis, which its executor names. */}}
 {{- define "moli.sandbox.forbiddenTargets" -}}
 {{- $targets := list (printf "%s:8000" (include "moli.gateway.service" .)) }}
-{{- $name := include "moli.name" . }}
 {{- if .Values.eval.enabled }}
-{{- $targets = append $targets (printf "%s-postgres.%s.svc:5432" $name .Release.Namespace) }}
-{{- $targets = append $targets (printf "%s-redis.%s.svc:6379" $name .Release.Namespace) }}
+{{- $targets = append $targets (printf "%s-postgres.%s.svc:5432" (include "moli.name" .) .Release.Namespace) }}
 {{- else }}
 {{- $server := include "moli.postgres.server" . | splitList "/" | first }}
 {{- $targets = append $targets (contains ":" $server | ternary $server (printf "%s:5432" $server)) }}
-{{- if not .Values.redis.existingSecret }}
-{{- $redis := (urlParse .Values.redis.url).host }}
-{{- $targets = append $targets (contains ":" $redis | ternary $redis (printf "%s:6379" $redis)) }}
-{{- end }}
 {{- end }}
 {{- concat $targets .Values.sandbox.forbiddenTargets | join "," }}
 {{- end }}

@@ -27,7 +27,8 @@ export type AttachmentEnd = 'again' | 'spent';
 export interface AttachmentDeps {
   readonly client: CourierServiceClient;
   readonly place: SlotPlace;
-  probe(neighbours: readonly string[]): Promise<ProbeResult[]>;
+  /** Tries what must be out of reach, and these too: address:port. */
+  probe(neighbours: readonly string[], forbidden: readonly string[]): Promise<ProbeResult[]>;
   /** Notes in the Pod itself, before the run begins, that it was used. */
   markSpent(): Promise<void>;
 }
@@ -83,7 +84,7 @@ export class Attachment {
         break;
       case 'probe':
         void this.#deps
-          .probe(message.value.neighbours)
+          .probe(message.value.neighbours, message.value.forbidden)
           .then((probes) => this.#send({ $case: 'probed', value: { probes } }))
           .catch((error: unknown) => log.warn('a probe could not be made', { error }));
         break;

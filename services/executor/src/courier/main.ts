@@ -63,7 +63,7 @@ class Courier {
     const { executorAddress, executorCa, tokenFile, podName, podUid, profile, canaryPort } = this.#config;
     const [{ strength, fault }, probes] = await Promise.all([
       sandboxState(this.#config.sandboxSocket, this.#stop.signal),
-      this.#probe([]),
+      this.#probe([], []),
     ]);
     collectStartGarbage();
     const credentials = channelCredentials({ ca: executorCa, token: tokenFile });
@@ -72,7 +72,7 @@ class Courier {
     this.#attachment = new Attachment({
       client,
       place: { socketPath: sandboxSocket, outboxDir, links: this.#links },
-      probe: (neighbours) => this.#probe(neighbours),
+      probe: (neighbours, forbidden) => this.#probe(neighbours, forbidden),
       markSpent: () => writeFile(this.#spentMark, ''),
     });
     try {
@@ -90,11 +90,11 @@ class Courier {
     }
   }
 
-  async #probe(neighbours: readonly string[]): Promise<ProbeResult[]> {
+  async #probe(neighbours: readonly string[], forbidden: readonly string[]): Promise<ProbeResult[]> {
     const { nodeIp, outsideTargets: outside, forbiddenTargets: listed, objectsUrl } = this.#config;
     const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = process.env;
     const apiServer = host && port ? `${host}:${port}` : undefined;
-    const targets = forbiddenTargets({ apiServer, nodeIp, outside, listed });
+    const targets = forbiddenTargets({ apiServer, nodeIp, outside, listed: [...listed, ...forbidden] });
     const others = neighbours.map((text) => parseTarget(text, 'neighbour'));
     const [walls, objects] = await Promise.all([
       probeIsolation([...targets, ...others]),

@@ -42,6 +42,7 @@ beforeAll(async () => {
       port: 0,
       credentials: ServerCredentials.createInsecure(),
       minStrength: 'seccomp',
+      forbidden: async () => [],
       ledger: new CourierLedger(redis, `executor-${i}`),
       pool: new CourierPool(),
       pods: () => ({

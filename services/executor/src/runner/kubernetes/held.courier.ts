@@ -98,12 +98,16 @@ export class HeldCourier {
     if (!this.#gone) this.#stream.end();
   }
 
-  /** Has it try its walls again, and those of its neighbours. Null: it did not answer. */
-  async probe(neighbours: readonly string[], timeoutMs: number): Promise<readonly ProbeResult[] | null> {
+  /** Has it try its walls again, those of its neighbours, and what else is forbidden (address:port). Null: it did not answer. */
+  async probe(
+    neighbours: readonly string[],
+    forbidden: readonly string[],
+    timeoutMs: number,
+  ): Promise<readonly ProbeResult[] | null> {
     const { promise, resolve } = Promise.withResolvers<readonly ProbeResult[] | null>();
     this.#probing = resolve;
     const timer = setTimeout(() => resolve(null), timeoutMs);
-    this.#send({ $case: 'probe', value: { neighbours: [...neighbours] } });
+    this.#send({ $case: 'probe', value: { neighbours: [...neighbours], forbidden: [...forbidden] } });
     return promise.finally(() => clearTimeout(timer));
   }
 

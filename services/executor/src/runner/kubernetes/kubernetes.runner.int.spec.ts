@@ -9,6 +9,7 @@ import { RecordingSink, runnerContract, specOf } from '../runner.contract.ts';
 import { CourierLedger } from './courier.ledger.ts';
 import { CourierPool } from './courier.pool.ts';
 import { CourierProcesses, type CourierProcessesOptions } from './courier.processes.fixture.ts';
+import { addressesOf } from './forbidden.addresses.ts';
 import { KubernetesRunner } from './kubernetes.runner.ts';
 
 let server: TestRedis;
@@ -23,9 +24,10 @@ afterAll(async () => {
 });
 
 async function makeRunner(
-  more: Partial<CourierProcessesOptions> & { minStrength?: string } = {},
+  more: Partial<CourierProcessesOptions> & { minStrength?: string; forbidden?: () => Promise<string[]> } = {},
 ): Promise<{ runner: KubernetesRunner; pods: CourierProcesses }> {
-  const { minStrength = 'userns+landlock+seccomp', ...options } = more;
+  // Not the Redis of the tests: on one machine couriers would reach it.
+  const { minStrength = 'userns+landlock+seccomp', forbidden = async () => [], ...options } = more;
   const pods = new CourierProcesses({
     folder: testFolder('pods'),
     sandboxDir: SANDBOX_DIR,
@@ -43,6 +45,7 @@ async function makeRunner(
     port,
     credentials,
     minStrength,
+    forbidden,
     ledger,
     pool,
     pods: (onGone) => Object.assign(pods, { onGone }),
@@ -176,6 +179,19 @@ describe('a Pod that must not be used', () => {
     pods.removeLimited = replace;
     await until(() => runner.status().ready && runner.status().idle === 1, { what: 'all is well', timeoutMs: 30_000 });
     expect((await runner.run(specOf('print(2)'), new RecordingSink(), never)).verdict).toBe('ok');
+    await runner.close();
+  });
+});
+
+describe('what only the executor knows', () => {
+  it('is tried by each courier before its Pod is offered', async () => {
+    const forbidden = () => addressesOf(server.url);
+    const { runner, pods } = await makeRunner({ count: 1, forbidden });
+    pods.removeLimited = () => false;
+    await runner.start();
+    await until(() => runner.status().reason?.includes('isolation'), { what: 'the breach', timeoutMs: 30_000 });
+    expect(runner.status()).toMatchObject({ ready: false, slots: 0, idle: 0 });
+    expect(runner.status().reason).toContain(new URL(server.url).port);
     await runner.close();
   });
 });

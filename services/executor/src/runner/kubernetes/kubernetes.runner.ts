@@ -41,6 +41,8 @@ export interface KubernetesRunnerOptions {
   readonly port: number;
   readonly credentials: ServerCredentials;
   readonly minStrength: string;
+  /** What this executor reaches itself and no sandbox may, as address:port; asked anew for each probe, since addresses change. */
+  forbidden(): Promise<readonly string[]>;
   readonly ledger: CourierLedger;
   readonly pool: CourierPool;
   /** Given `onGone` for Pods that left the cluster. */
@@ -214,7 +216,7 @@ export class KubernetesRunner implements Runner {
     return pod;
   }
 
-  /** The last of its probes: its neighbours, whom only we know. Then it is there to be taken. */
+  /** The last of its probes: its neighbours and our Redis, which only we know. Then it is there to be taken. */
   async #offer(courier: HeldCourier): Promise<void> {
     await this.#options.ledger.hold(courier.pod.uid).catch(this.#ledgerFailed);
     const clean = await this.#probe(courier);
@@ -227,7 +229,7 @@ export class KubernetesRunner implements Runner {
   async #probe(courier: HeldCourier): Promise<boolean> {
     const others = this.#pool.all().filter(({ pod }) => pod.uid !== courier.pod.uid);
     const neighbours = others.slice(-NEIGHBOURS).map(({ canary }) => canary);
-    const probes = await courier.probe(neighbours, PROBE_TIMEOUT_MS);
+    const probes = await courier.probe(neighbours, await this.#options.forbidden(), PROBE_TIMEOUT_MS);
     if (!probes) {
       log.warn('a courier does not answer a probe', { pod: courier.pod.name });
       return false;

@@ -5,6 +5,7 @@ import type { ExecutorConfig } from '../../config.ts';
 import { ClusterApi } from './cluster.api.ts';
 import { CourierLedger } from './courier.ledger.ts';
 import { CourierPool } from './courier.pool.ts';
+import { addressesOf } from './forbidden.addresses.ts';
 import { KubernetesRunner } from './kubernetes.runner.ts';
 import { SandboxPods } from './sandbox.pods.ts';
 
@@ -29,6 +30,7 @@ export function kubernetesRunner(config: ExecutorConfig, redis: Redis, executorI
     port: config.courierPort,
     credentials: serverCredentials({ cert: config.courierTlsCert!, key: config.courierTlsKey! }),
     minStrength: config.sandboxMinStrength ?? FULL_STRENGTH,
+    forbidden: () => addressesOf(config.redisUrl),
     ledger,
     pool,
     pods: (onGone) => new SandboxPods({ api, redis, ledger, pool, identity, profiles, onGone }),

@@ -151,6 +151,8 @@ export interface Welcome {
 export interface Probe {
   /** Canaries of other sandbox Pods, host:port. */
   neighbours: string[];
+  /** What the executor reaches itself and the Pod must not, address:port: nobody has to name in a chart what is in a Secret. */
+  forbidden: string[];
 }
 
 /** Everything a sandbox is told about a run, and links for whoever stages it: the program never sees them. */
@@ -820,13 +822,16 @@ export const Welcome: MessageFns<Welcome> = {
 };
 
 function createBaseProbe(): Probe {
-  return { neighbours: [] };
+  return { neighbours: [], forbidden: [] };
 }
 
 export const Probe: MessageFns<Probe> = {
   encode(message: Probe, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.neighbours) {
       writer.uint32(10).string(v!);
+    }
+    for (const v of message.forbidden) {
+      writer.uint32(18).string(v!);
     }
     return writer;
   },
@@ -850,6 +855,14 @@ export const Probe: MessageFns<Probe> = {
             }
 
             message.neighbours.push(reader.string());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.forbidden.push(reader.string());
             continue;
           }
         }
