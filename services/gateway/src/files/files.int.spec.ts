@@ -1,27 +1,17 @@
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ObjectStore } from '@moli/objects';
 import { beforeAll, describe, expect, it } from 'vitest';
-import {
-  type Answer,
-  OBJECT_STORES,
-  startObjects,
-  startTestGateway,
-  type TestGateway,
-  type TestTenant,
-} from '../gateway.fixture.ts';
+import { type Answer, OBJECT_STORES, type TestGateway, type TestTenant } from '../gateway.fixture.ts';
 import { expectRanges } from '../objects/ranges.fixture.ts';
 import { OBJECTS } from '../tokens.ts';
+import { filesWorld, MIB, sha256 } from './files.fixture.ts';
 
-const MIB = 1024 * 1024;
 const CSV = Buffer.from('日期,销售额\n2026-01-01,100\n2026-01-02,250\n');
 
 let gateway: TestGateway;
 let key: string;
 let other: TestTenant;
-
-const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 async function newSession(withKey = key): Promise<string> {
   return (await gateway.ask('/v1/sessions', { key: withKey, body: {} })).json.id;
@@ -58,14 +48,9 @@ const caseFile = (name: string): Promise<Buffer> =>
 
 describe.each(OBJECT_STORES)('with objects in a %s', (kind) => {
   beforeAll(async () => {
-    const objects = await startObjects(kind);
-    gateway = await startTestGateway(objects.env);
-    key = gateway.first.key ?? '';
-    other = await gateway.newTenant('other');
-    return async () => {
-      await gateway.close();
-      await objects.stop();
-    };
+    const world = await filesWorld(kind);
+    ({ gateway, key, other } = world);
+    return world.close;
   });
 
   describe('a small file in one request', () => {

@@ -1,23 +1,13 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { beforeAll, describe, expect, it } from 'vitest';
-import {
-  type Answer,
-  OBJECT_STORES,
-  startObjects,
-  startTestGateway,
-  type TestGateway,
-  type TestTenant,
-} from '../gateway.fixture.ts';
+import { filesWorld, MIB, sha256 } from '../files/files.fixture.ts';
+import { type Answer, OBJECT_STORES, type TestGateway, type TestTenant } from '../gateway.fixture.ts';
 import { UploadsService } from './uploads.service.ts';
-
-const MIB = 1024 * 1024;
 
 let gateway: TestGateway;
 let key: string;
 let other: TestTenant;
-
-const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 /** CSV of about so many bytes whose lines differ, so that a mixed-up piece would be noticed. */
 function csv(bytes: number): Buffer {
@@ -89,14 +79,9 @@ function cutOff(path: string, whole: Uint8Array, send: number): Promise<void> {
 
 describe.each(OBJECT_STORES)('with objects in a %s', (kind) => {
   beforeAll(async () => {
-    const objects = await startObjects(kind);
-    gateway = await startTestGateway(objects.env);
-    key = gateway.first.key ?? '';
-    other = await gateway.newTenant('other');
-    return async () => {
-      await gateway.close();
-      await objects.stop();
-    };
+    const world = await filesWorld(kind);
+    ({ gateway, key, other } = world);
+    return world.close;
   });
 
   describe('a resumable upload', () => {
