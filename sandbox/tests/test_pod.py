@@ -1,6 +1,8 @@
 """The box as a container of a Pod: what it needs, what it says, that it serves once. On this machine, in what podlike.py makes."""
+import glob
 import json
 import os
+import re
 import stat
 import subprocess
 
@@ -8,7 +10,7 @@ from support import BOX, PYTHON, SANDBOX, SYSTEM_PYTHON, Box, needs_python, need
 
 import podlike
 import test_walls
-from moli_sandbox import advice, keeper, landlock, plain
+from moli_sandbox import advice, container, keeper, landlock, plain
 
 MIB = 1 << 20
 CHART = 'import pandas as pd, matplotlib.pyplot as plt\npd.Series([1, 2]).plot(title="销售额 −1"); plt.savefig("图.png")\nprint("drawn")'
@@ -51,6 +53,14 @@ def is_cgroup_writable():
             os._exit(1)
         os._exit(0)
     return os.waitpid(child, 0)[1] == 0
+
+
+def times_full(box):
+    """How often the container's memory was at its limit."""
+    group, = glob.glob(f'/sys/fs/cgroup/**/podlike-{box.process.pid}', recursive=True)
+    if os.path.exists(f'{group}/memory.failcnt'):
+        return container.number(container.read(f'{group}/memory.failcnt'))
+    return int(dict(line.split() for line in container.read(f'{group}/memory.events').splitlines())['max'])
 
 
 @needs_python
@@ -173,6 +183,21 @@ class Pod(unittest.TestCase):
         result = box.run(FAST_BOMB, limits={'memoryBytes': 8192 * MIB})
         self.assertEqual((result.verdict, result.end['signal']), ('memory_limit', 'SIGKILL'))
         self.assertEqual(box.process.wait(30), 0)
+
+    def test_a_run_at_its_limit_fits_into_the_chart_s_container(self):
+        """Its memory, its folders, which count to it, and 200 MiB of input files, beside what a Pod loads."""
+        if not is_cgroup_writable():
+            self.skipTest('no cgroup tree is writable')
+        with open(os.path.join(os.path.dirname(SANDBOX), 'charts/moli/values.yaml'), encoding='utf-8') as values:
+            limit = int(re.search(r'limits: { cpu: "1", memory: (\d+)Gi', values.read())[1]) << 30
+        box = self.ready(preload='core', memoryBytes=limit)
+        result = box.run(
+            'for i in range(90):\n    with open(f"/tmp/{i}", "wb") as file: file.write(bytes(1 << 20))\n'
+            'kept = []\nwhile True: kept.append(b"x" * (1 << 20))',
+            [('a.bin', bytes(100 * MIB)), ('b.bin', bytes(100 * MIB))], limits={'memoryBytes': 512 * MIB})
+        self.assertEqual(result.verdict, 'memory_limit')
+        # Ended by its monitor: the kernel had to refuse nothing.
+        self.assertEqual(times_full(box), 0)
 
     def test_limits_of_the_run(self):
         for code, limits, verdict in (
