@@ -10,6 +10,7 @@ import { type Lock, packagesOutside } from './packages-outside.ts';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 // The courier is a file by itself, in an image of its own.
 const COURIER = '/courier.js';
+const COURIER_PACKAGES = '/courier.packages.json';
 // Never read at run time: types, and source maps (30 MB of memory if they were).
 const NOT_NEEDED = /\.(map|[cm]?ts)$/;
 
@@ -19,7 +20,11 @@ function copy(from: string, to: string, keep: (path: string) => boolean = () => 
 
 async function assemble(service: string, target: string): Promise<void> {
   const folder = `services/${service}`;
-  copy(join(ROOT, folder, 'dist'), join(target, folder, 'dist'), (path) => !path.endsWith(COURIER));
+  copy(
+    join(ROOT, folder, 'dist'),
+    join(target, folder, 'dist'),
+    (path) => !path.endsWith(COURIER) && !path.endsWith(COURIER_PACKAGES),
+  );
   // It says that the bundle is made of ES modules.
   copy(join(ROOT, folder, 'package.json'), join(target, folder, 'package.json'));
   const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as Lock;
@@ -39,6 +44,7 @@ for (const service of ['gateway', 'executor']) await assemble(service, join(targ
 copy(join(ROOT, 'services/web/dist'), join(target, 'gateway/services/web/dist'));
 mkdirSync(join(target, 'courier'), { recursive: true });
 copy(join(ROOT, 'services/executor/dist', COURIER), join(target, 'courier', COURIER));
+copy(join(ROOT, 'services/executor/dist', COURIER_PACKAGES), join(target, 'courier/packages.json'));
 writeFileSync(join(target, 'courier/package.json'), '{ "type": "module" }\n');
 // The Node of the build is that of the images; what is built into it has faults of its own, which the bills of materials have to list.
 for (const name of ['gateway', 'executor', 'courier']) {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Spec, Validation } from '@cyclonedx/cyclonedx-library';
 import { expect, test } from 'vitest';
 import {
+  bundledPackages,
   debianPackages,
   debianRelease,
   type NpmBom,
@@ -62,6 +63,15 @@ test('of what npm lists only what is in the image stays', () => {
     { ref: '@moli/door@1', dependsOn: ['driver@2'] },
     { ref: 'driver@2', dependsOn: [] },
   ]);
+});
+
+test('of a bundle only what it is made of stays, and what npm does not know is a fault', () => {
+  expect(bundledPackages(BOM, ['@moli/door@1', 'driver@2'])).toEqual(workspacePackages(BOM, ['@moli/door']));
+  expect(bundledPackages(BOM, ['@moli/door@1'])).toEqual({
+    components: [BOM.components[0]],
+    dependencies: [{ ref: '@moli/door@1', dependsOn: [] }],
+  });
+  expect(() => bundledPackages(BOM, ['driver@3'])).toThrow('driver@3');
 });
 
 test('a workspace that npm does not list is a fault, not an empty list', () => {

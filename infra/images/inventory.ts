@@ -65,6 +65,14 @@ export interface NpmBom {
   readonly dependencies: readonly Dependency[];
 }
 
+/** The part of npm's list that a bundle is made of, by the list that lies beside it in its image (`name@version`). */
+export function bundledPackages(bom: NpmBom, bundled: readonly string[]): NpmBom {
+  const kept = new Set(bundled);
+  const unknown = bundled.filter((ref) => !bom.components.some((one) => one['bom-ref'] === ref));
+  if (unknown.length > 0) throw new Error(`npm sbom does not list ${unknown.join(', ')}: the image is of another tree`);
+  return only(bom, kept);
+}
+
 /** The part of npm's list that is in these workspaces: npm lists what is installed beside them too. Types are no part of a program. */
 export function workspacePackages(bom: NpmBom, workspaces: readonly string[]): NpmBom {
   const needs = new Map(bom.dependencies.map(({ ref, dependsOn }) => [ref, dependsOn ?? []]));
@@ -80,6 +88,10 @@ export function workspacePackages(bom: NpmBom, workspaces: readonly string[]): N
     if (!found) throw new Error(`npm sbom does not list the workspace ${workspace}`);
     visit(found['bom-ref']);
   }
+  return only(bom, kept);
+}
+
+function only(bom: NpmBom, kept: ReadonlySet<string>): NpmBom {
   return {
     components: bom.components.filter((one) => kept.has(one['bom-ref'])),
     dependencies: bom.dependencies

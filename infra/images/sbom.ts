@@ -8,6 +8,7 @@ import { ROOT } from '../launcher/paths.ts';
 import { findEngine } from './engine.ts';
 import { readImageFiles } from './image-files.ts';
 import {
+  bundledPackages,
   type Component,
   type Dependency,
   debianPackages,
@@ -34,9 +35,11 @@ export function writeSboms(folder: string, registry: string, tag: string, target
   return targets.map((target) => {
     const image = imageName(target, registry, tag);
     const node = target === 'sandbox' ? [] : (['/app/versions.json'] as const);
-    const files = readImageFiles(engine, image, ['/var/lib/dpkg/status', '/usr/lib/os-release', ...node]);
+    const bundle = target === 'courier' ? (['/app/packages.json'] as const) : [];
+    const files = readImageFiles(engine, image, ['/var/lib/dpkg/status', '/usr/lib/os-release', ...node, ...bundle]);
     const debian = debianPackages(files['/var/lib/dpkg/status'], debianRelease(files['/usr/lib/os-release']));
-    const npm = target === 'sandbox' ? { components: [], dependencies: [] } : npmPackages(WORKSPACES[target]);
+    let npm = target === 'sandbox' ? { components: [], dependencies: [] } : npmPackages(WORKSPACES[target]);
+    if (target === 'courier') npm = bundledPackages(npm, JSON.parse(files['/app/packages.json']));
     const runtime =
       target === 'sandbox'
         ? pythonPackages(readFileSync(join(ROOT, 'sandbox/requirements.txt'), 'utf8'))
