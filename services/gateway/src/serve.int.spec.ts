@@ -188,6 +188,7 @@ describe('commands of the operator', () => {
     [['bootstrap', '--credentials', 'some'], /all or none/],
     [['migrate', '--wait', 'long'], /number of seconds/],
     [['selftest', '--gateway', 'here'], /--gateway/],
+    [['selftest', '--clean', 'some'], /--clean is all or none/],
     [['dance'], /no such command/],
   ])('%j is refused with a sentence and exit code 2', async (args, sentence) => {
     const { code, stdout, stderr } = await command(...args);

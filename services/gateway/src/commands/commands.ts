@@ -141,12 +141,17 @@ async function newSignInLink(argv: readonly string[], config: GatewayConfig): Pr
   });
 }
 
+function allOrNone({ options }: Parsed, name: string): 'all' | 'none' {
+  const wanted = options[name] ?? 'all';
+  if (wanted === 'all' || wanted === 'none') return wanted;
+  throw new UsageError({ zh: `--${name} 只能是 all 或 none。`, en: `--${name} is all or none.` });
+}
+
 /** `--credentials none` where the output ends in a log: neither a key nor a link is made then. */
 async function firstStart(argv: readonly string[], config: GatewayConfig): Promise<unknown> {
-  const { options } = parse(argv, ['email', 'name', 'tenant', 'credentials']);
-  const { credentials = 'all' } = options;
-  if (credentials !== 'all' && credentials !== 'none')
-    throw new UsageError({ zh: '--credentials 只能是 all 或 none。', en: '--credentials is all or none.' });
+  const parsed = parse(argv, ['email', 'name', 'tenant', 'credentials']);
+  const { options } = parsed;
+  const credentials = allOrNone(parsed, 'credentials');
   return withContext(config, (app) =>
     bootstrap(app, {
       credentials: credentials === 'all',
@@ -177,14 +182,17 @@ function urlOf({ options }: Parsed, name: string): string {
   throw new UsageError({ zh: `请用 --${name} 给出 http:// 地址。`, en: `Give an http:// address with --${name}.` });
 }
 
+/** `--clean none` leaves what the test made, to be looked at; the next test removes it. */
 async function runSelftest(argv: readonly string[], config: GatewayConfig): Promise<unknown> {
-  const parsed = parse(argv, ['gateway', 'executor', 'objects', 'bucket', 'objects-ca']);
+  const parsed = parse(argv, ['gateway', 'executor', 'objects', 'bucket', 'objects-ca', 'clean']);
   const { objects, bucket, 'objects-ca': caFile } = parsed.options;
+  const clean = allOrNone(parsed, 'clean');
   return withContext(config, (app) =>
     selftest(app, {
       gateway: urlOf(parsed, 'gateway'),
       executor: urlOf(parsed, 'executor'),
       objects: objects === undefined ? undefined : { url: urlOf(parsed, 'objects'), bucket: bucket ?? '', caFile },
+      keep: clean === 'none',
       say: (line) => process.stderr.write(`${line}\n`),
     }),
   );

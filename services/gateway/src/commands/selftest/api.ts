@@ -1,9 +1,9 @@
-/** An answer of an HTTP server; `json` is undefined when the body is none. */
+import type { z } from 'zod';
+
+/** An answer of an HTTP server. */
 export interface Answer {
   readonly status: number;
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: bodies of many routes
-  readonly json: any;
   readonly bytes: Buffer;
   readonly headers: Headers;
 }
@@ -11,9 +11,10 @@ export interface Answer {
 /** Longest wait for one answer. A run takes 30 s at most, and may wait for its sandbox. */
 const ANSWER_MS = 120_000;
 
-function parsed(text: string): unknown {
+/** The JSON of an answer, or undefined when it has none of this shape. */
+export function bodyOf<T>({ text }: Answer, shape: z.ZodType<T>): T | undefined {
   try {
-    return JSON.parse(text);
+    return shape.safeParse(JSON.parse(text)).data;
   } catch {
     return undefined;
   }
@@ -24,7 +25,7 @@ export async function ask(url: string, init: RequestInit = {}): Promise<Answer> 
   const response = await fetch(url, { ...init, signal: AbortSignal.timeout(ANSWER_MS) });
   const bytes = Buffer.from(await response.arrayBuffer());
   const text = bytes.toString('utf8');
-  return { status: response.status, text, json: parsed(text), bytes, headers: response.headers };
+  return { status: response.status, text, bytes, headers: response.headers };
 }
 
 /** Why a connection did not come about, in one word. */

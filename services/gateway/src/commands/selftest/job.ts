@@ -1,6 +1,10 @@
 import { createHash } from 'node:crypto';
-import { type Answer, ask } from './api.ts';
-import { SelftestFailure } from './failure.ts';
+import { z } from 'zod';
+import { File } from '../../files/files.schema.ts';
+import { RunResult } from '../../runs/runs.schema.ts';
+import { Session, SessionPage } from '../../sessions/sessions.schema.ts';
+import { type Answer, ask, bodyOf } from './api.ts';
+import { SelftestFailure, type Text } from './failure.ts';
 
 const FILE = 'sales.csv';
 const CHART = 'trend.png';
@@ -20,26 +24,37 @@ function sales(): { csv: string; sum: number } {
   return { csv: `月份,销售额\n${rows.join('\n')}\n`, sum: values.reduce((a, b) => a + b, 0) };
 }
 
+/** What a problem says of itself. */
+const ProblemDetail = z.object({ detail: z.string() });
+
 /** What went wrong in the words of the API. */
-function refused(step: { zh: string; en: string }, answer: Answer): SelftestFailure {
-  const detail = answer.json?.detail ?? answer.text.slice(0, 300);
+function refused(step: Text, answer: Answer): SelftestFailure {
+  const detail = bodyOf(answer, ProblemDetail)?.detail ?? answer.text.slice(0, 300);
   return new SelftestFailure({
     zh: `${step.zh}失败：HTTP ${answer.status} ${detail}`,
     en: `${step.en} failed: HTTP ${answer.status} ${detail}`,
   });
 }
 
+/** The body of an answer by its contract. Throws SelftestFailure for another status or shape. */
+function expected<T>(step: Text, answer: Answer, status: number, shape: z.ZodType<T>): T {
+  const body = answer.status === status ? bodyOf(answer, shape) : undefined;
+  if (body === undefined) throw refused(step, answer);
+  return body;
+}
+
 export interface Job {
   upload(): Promise<void>;
   run(): Promise<Readonly<Record<string, number>>>;
   chart(): Promise<number>;
-  /** Takes away what it made. Safe at any point. */
+  /** Deletes every chat of the tenant, with its files and runs: what this test made, and an earlier one that was killed. */
   clean(): Promise<void>;
 }
 
 /** The main scene without a model: a table goes in, a program draws it, the chart comes out, all by the public API. */
 export function csvToChart(gateway: string, key: string): Job {
   const authorization = { authorization: `Bearer ${key}` };
+  const call = (method: string, path: string) => ask(`${gateway}${path}`, { method, headers: authorization });
   const post = (path: string, body: unknown) =>
     ask(`${gateway}${path}`, {
       method: 'POST',
@@ -49,21 +64,19 @@ export function csvToChart(gateway: string, key: string): Job {
   const { csv, sum } = sales();
   let session = '';
   let fileId = '';
-  let artifact: { id: string; bytes: number; sha256: string } | undefined;
+  let artifact: RunResult['artifacts'][number] | undefined;
 
   return {
     upload: async () => {
       const made = await post('/v1/sessions', { title: 'selftest' });
-      if (made.status !== 201) throw refused({ zh: '创建会话', en: 'Making a session' }, made);
-      session = made.json.id;
+      session = expected({ zh: '创建会话', en: 'Making a session' }, made, 201, Session).id;
       const form = new FormData();
       form.set('sessionId', session);
-      form.set('file', new File([csv], FILE, { type: 'text/csv' }));
+      form.set('file', new globalThis.File([csv], FILE, { type: 'text/csv' }));
       const sent = await ask(`${gateway}/v1/files`, { method: 'POST', headers: authorization, body: form });
-      if (sent.status !== 201) throw refused({ zh: '上传', en: 'The upload' }, sent);
-      fileId = sent.json.id;
-      const rows = sent.json.table?.rows;
-      if (sent.json.bytes !== Buffer.byteLength(csv) || rows !== 12) {
+      const file = expected({ zh: '上传', en: 'The upload' }, sent, 201, File);
+      fileId = file.id;
+      if (file.bytes !== Buffer.byteLength(csv) || file.table?.rows !== 12) {
         throw refused({ zh: '检查上传的文件', en: 'Looking at the uploaded file' }, sent);
       }
     },
@@ -73,21 +86,21 @@ export function csvToChart(gateway: string, key: string): Job {
         files: [{ id: fileId, name: FILE }],
         sessionId: session,
       });
-      if (answer.status !== 200) throw refused({ zh: '运行', en: 'The run' }, answer);
-      const { verdict, stdout, stderr, artifacts, timings } = answer.json;
-      if (verdict !== 'ok' || String(stdout).trim() !== String(sum)) {
-        const said = String(stderr || stdout).slice(-500);
+      const result = expected({ zh: '运行', en: 'The run' }, answer, 200, RunResult);
+      const { verdict, stdout, stderr, artifacts, timings } = result;
+      if (verdict !== 'ok' || stdout.trim() !== String(sum)) {
+        const said = (stderr || stdout).slice(-500);
         throw new SelftestFailure({
           zh: `程序没有正确结束（${verdict}）：${said}`,
           en: `The program did not end well (${verdict}): ${said}`,
         });
       }
-      artifact = artifacts.find(({ name }: { name: string }) => name === CHART);
+      artifact = artifacts.find(({ name }) => name === CHART);
       return timings;
     },
     chart: async () => {
       if (!artifact) throw new SelftestFailure({ zh: '程序没有产出图表。', en: 'The program made no chart.' });
-      const { bytes, status } = await ask(`${gateway}/v1/artifacts/${artifact.id}/content`, { headers: authorization });
+      const { bytes, status } = await call('GET', `/v1/artifacts/${artifact.id}/content`);
       const whole = createHash('sha256').update(bytes).digest('hex') === artifact.sha256;
       if (status !== 200 || !whole || bytes.subarray(1, 4).toString('latin1') !== 'PNG') {
         throw new SelftestFailure({
@@ -98,9 +111,15 @@ export function csvToChart(gateway: string, key: string): Job {
       return bytes.length;
     },
     clean: async () => {
-      const remove = (path: string) => ask(`${gateway}${path}`, { method: 'DELETE', headers: authorization });
-      if (fileId) await remove(`/v1/files/${fileId}`);
-      if (session) await remove(`/v1/sessions/${session}`);
+      const step = { zh: '清除测试数据', en: 'Removing what the test made' };
+      for (;;) {
+        const { items } = expected(step, await call('GET', '/v1/sessions?limit=100'), 200, SessionPage);
+        if (items.length === 0) return;
+        for (const { id } of items) {
+          const gone = await call('DELETE', `/v1/sessions/${id}`);
+          if (gone.status !== 204 && gone.status !== 404) throw refused(step, gone);
+        }
+      }
     },
   };
 }

@@ -1,7 +1,8 @@
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Answer, ask, networkReason } from './api.ts';
+import { z } from 'zod';
+import { type Answer, ask, bodyOf, networkReason } from './api.ts';
 import { SelftestFailure } from './failure.ts';
 
 /** Links are signed for a minute and more; clocks that differ by less than half of it do no harm. */
@@ -9,6 +10,15 @@ const MAX_SKEW_MS = 30_000;
 /** A pool that is empty fills in seconds; a node that pulls an image takes longer. */
 const SANDBOX_WAIT_MS = 90_000;
 const POLL_MS = 1_000;
+
+/** What is read of `/readyz` of each service: of dependencies by whatever name, also those of another version. */
+const GatewayReady = z.object({
+  dependencies: z.record(z.string(), z.object({ ok: z.boolean(), detail: z.string().optional() })),
+});
+const ExecutorReady = z.object({
+  redis: z.object({ ready: z.boolean() }),
+  sandbox: z.object({ ready: z.boolean(), reason: z.string().optional() }),
+});
 
 /** What to do about a dependency that the gateway names. */
 const ADVICE: Readonly<Record<string, { zh: string; en: string }>> = {
@@ -45,10 +55,7 @@ async function reach(url: string, what: { zh: string; en: string }): Promise<Ans
 /** The gateway answers and has all that it depends on. Returns the time of its clock. */
 export async function gatewayIsReady(gateway: string): Promise<Date> {
   const answer = await reach(`${gateway}/readyz`, { zh: '网关', en: 'The gateway' });
-  const dependencies = Object.entries(
-    (answer.json?.dependencies ?? {}) as Record<string, { ok: boolean; detail?: string }>,
-  );
-  const missing = dependencies.filter(([, { ok }]) => !ok);
+  const missing = Object.entries(bodyOf(answer, GatewayReady)?.dependencies ?? {}).filter(([, { ok }]) => !ok);
   if (answer.status !== 200) {
     const parts = (locale: 'zh' | 'en') =>
       missing.map(([name, { detail }]) => `${name}: ${detail ?? '–'}. ${ADVICE[name]?.[locale] ?? ''}`).join(' ');
@@ -112,11 +119,6 @@ export function clocksAgree(theirs: Date, whose: { zh: string; en: string }, now
   });
 }
 
-interface SandboxState {
-  readonly ready?: boolean;
-  readonly reason?: string;
-}
-
 /** Waits for an executor with a sandbox. Otherwise throws the executor's own reason. */
 export async function sandboxIsReady(executor: string, waitMs = SANDBOX_WAIT_MS): Promise<void> {
   const end = Date.now() + waitMs;
@@ -124,8 +126,8 @@ export async function sandboxIsReady(executor: string, waitMs = SANDBOX_WAIT_MS)
     const answer = await reach(`${executor}/readyz`, { zh: '执行器', en: 'The executor' });
     if (answer.status === 200) return;
     if (Date.now() >= end) {
-      const { sandbox, redis } = (answer.json ?? {}) as { sandbox?: SandboxState; redis?: { ready?: boolean } };
-      const reason = redis?.ready === false ? 'redis' : (sandbox?.reason ?? answer.text.slice(0, 500));
+      const state = bodyOf(answer, ExecutorReady);
+      const reason = state?.redis.ready === false ? 'redis' : (state?.sandbox.reason ?? answer.text.slice(0, 500));
       throw new SelftestFailure({
         zh: `没有可用的沙箱。执行器给出的原因：${reason}。请查看沙箱命名空间中 Pod 的事件（kubectl describe）和执行器的日志。`,
         en: `No sandbox is ready. The executor says: ${reason}. Look at the events of the Pods in the sandbox namespace (kubectl describe) and at the executor's log.`,

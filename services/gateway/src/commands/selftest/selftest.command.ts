@@ -8,7 +8,7 @@ import type { Text } from './failure.ts';
 import { csvToChart } from './job.ts';
 import { clocksAgree, gatewayIsReady, type Objects, objectsAreClosed, sandboxIsReady } from './prerequisites.ts';
 
-/** A tenant of its own: nobody's quota, list or audit is touched. It stays, empty, for the next test. */
+/** A tenant of its own: nobody's quota, list or audit is touched. There is no deleting of tenants: it stays, without chats, for the next test. */
 const TENANT = 'selftest';
 
 export interface SelftestOptions {
@@ -16,6 +16,8 @@ export interface SelftestOptions {
   readonly executor: string;
   /** S3 server; without one (objects in a folder) that part is left out. */
   readonly objects: { readonly url: string; readonly bucket: string; readonly caFile: string | undefined } | undefined;
+  /** Whether what the test made stays, to be looked at; the next test removes it. */
+  readonly keep: boolean;
   /** Gets a line for each stage, in both languages: nobody knows the reader's in a Pod. */
   readonly say: (line: string) => void;
 }
@@ -38,6 +40,7 @@ const STAGES: Readonly<Record<string, Text>> = {
   upload: { zh: '上传 CSV', en: 'CSV uploaded' },
   run: { zh: '程序运行完毕', en: 'Program ran' },
   chart: { zh: '图表已下载并核对', en: 'Chart downloaded and checked' },
+  clean: { zh: '测试数据已清除', en: 'What the test made is removed' },
 };
 
 /** The key of one test; keys that an earlier, killed test left are revoked first. */
@@ -66,7 +69,7 @@ async function withKey<T>(app: INestApplicationContext, work: (key: string) => P
 
 /** Does the main job for real and says how long each stage took. Throws SelftestFailure with what is missing and what to do. */
 export async function selftest(app: INestApplicationContext, options: SelftestOptions): Promise<SelftestResult> {
-  const { gateway, executor, objects, say } = options;
+  const { gateway, executor, objects, keep, say } = options;
   const stages: Record<string, number> = {};
   const stage = async <T>(name: string, work: () => Promise<T>, more: (value: T) => string = () => ''): Promise<T> => {
     const started = performance.now();
@@ -80,19 +83,25 @@ export async function selftest(app: INestApplicationContext, options: SelftestOp
   await stage('sandbox', () => sandboxIsReady(executor));
   return withKey(app, async (key) => {
     const job = csvToChart(gateway, key);
+    // What an earlier test kept, or left because it was killed.
+    await job.clean();
     try {
       await stage('upload', job.upload);
-      const times = (run: Readonly<Record<string, number>>) =>
-        ` (${Object.entries(run)
-          .map(([name, ms]) => `${name} ${Math.round(ms)}`)
-          .join(', ')})`;
       const run = await stage('run', job.run, times);
       await stage('chart', job.chart, (bytes) => `, ${bytes} B`);
+      if (!keep) await stage('clean', job.clean);
       return { ok: true, stages, run };
-    } finally {
-      await job.clean();
+    } catch (error) {
+      // The first failure is the one to tell: what was in its way may be in the way of cleaning too.
+      if (!keep) await job.clean().catch(() => {});
+      throw error;
     }
   });
+}
+
+function times(run: Readonly<Record<string, number>>): string {
+  const parts = Object.entries(run).map(([name, ms]) => `${name} ${Math.round(ms)}`);
+  return ` (${parts.join(', ')})`;
 }
 
 function withCa({ url, bucket, caFile }: NonNullable<SelftestOptions['objects']>): Objects {
