@@ -1,3 +1,5 @@
+import { type Lock, needsOf } from './packages-outside.ts';
+
 /** One thing that an image contains, as CycloneDX calls it. */
 export interface Component {
   readonly type: 'application' | 'framework' | 'library' | 'operating-system' | 'container';
@@ -73,9 +75,24 @@ export function bundledPackages(bom: NpmBom, bundled: readonly string[]): NpmBom
   return only(bom, kept);
 }
 
-/** The part of npm's list that is in these workspaces: npm lists what is installed beside them too. Types are no part of a program. */
-export function workspacePackages(bom: NpmBom, workspaces: readonly string[]): NpmBom {
-  const needs = new Map(bom.dependencies.map(({ ref, dependsOn }) => [ref, dependsOn ?? []]));
+/**
+ * The part of npm's whole list that these workspaces run with: npm lists what is beside them too. What is only needed to build and test, and peers
+ * that a package can do without, are left out here and not by npm, which with `--omit=dev` leaves out of every workspace what one of them has for its
+ * tests. Types are no part of a program.
+ */
+export function workspacePackages(bom: NpmBom, workspaces: readonly string[], lock: Lock): NpmBom {
+  const wanted = new Map(
+    Object.entries(lock.packages).map(([path, entry]) => [
+      `${entry.name ?? path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)}@${entry.version}`,
+      needsOf(entry),
+    ]),
+  );
+  const needs = new Map(
+    bom.dependencies.map(({ ref, dependsOn = [] }) => [
+      ref,
+      dependsOn.filter((need) => wanted.get(ref)?.has(nameOf(need)) ?? true),
+    ]),
+  );
   const kept = new Set<string>();
   const visit = (ref: string): void => {
     if (kept.has(ref) || ref.startsWith('@types/')) return;
@@ -89,6 +106,11 @@ export function workspacePackages(bom: NpmBom, workspaces: readonly string[]): N
     visit(found['bom-ref']);
   }
   return only(bom, kept);
+}
+
+/** `driver` of `driver@2`. */
+function nameOf(ref: string): string {
+  return ref.slice(0, ref.lastIndexOf('@'));
 }
 
 function only(bom: NpmBom, kept: ReadonlySet<string>): NpmBom {

@@ -1,4 +1,7 @@
 interface LockEntry {
+  /** Of a workspace. */
+  readonly name?: string;
+  readonly version?: string;
   readonly link?: boolean;
   readonly optional?: boolean;
   readonly resolved?: string;
@@ -30,16 +33,23 @@ export function packagesOutside(lock: Lock, service: string, external: (id: stri
     }
     if (outside.has(path)) return;
     outside.add(path);
-    const entry = lock.packages[path] as LockEntry;
-    for (const need of Object.keys(entry.dependencies ?? {})) add(need, path, true);
-    for (const need of Object.keys(entry.optionalDependencies ?? {})) add(need, path, false);
-    for (const need of Object.keys(entry.peerDependencies ?? {})) {
-      if (!entry.peerDependenciesMeta?.[need]?.optional) add(need, path, true);
-    }
+    for (const [need, sure] of needsOf(lock.packages[path] as LockEntry)) add(need, path, sure);
   };
   // The bundle lies in the service's folder: that is where Node starts to look for everything in it, whichever library asks.
   for (const name of declared(lock, service)) if (external(name)) add(name, service, true);
   return [...outside].sort();
+}
+
+/** What a package runs with, by name, and whether it cannot do without. */
+export function needsOf(entry: LockEntry): ReadonlyMap<string, boolean> {
+  const peers = Object.keys(entry.peerDependencies ?? {}).filter(
+    (name) => !entry.peerDependenciesMeta?.[name]?.optional,
+  );
+  return new Map([
+    ...Object.keys(entry.dependencies ?? {}).map((name) => [name, true] as const),
+    ...peers.map((name) => [name, true] as const),
+    ...Object.keys(entry.optionalDependencies ?? {}).map((name) => [name, false] as const),
+  ]);
 }
 
 /** Names of the packages that the workspace at `path` declares, and those of the workspaces that it is made of. */

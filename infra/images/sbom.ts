@@ -19,6 +19,7 @@ import {
   workspacePackages,
 } from './inventory.ts';
 import { imageName, type Target, VERSION } from './names.ts';
+import type { Lock } from './packages-outside.ts';
 
 /** Workspaces whose packages are bundled into an image or lie in it. The courier is a part of the executor's. */
 const WORKSPACES: Readonly<Record<Target, readonly string[]>> = {
@@ -74,8 +75,8 @@ export function bomOf(
 }
 
 /** The packages of these workspaces by package-lock.json, as npm itself lists them. */
-function npmPackages(workspaces: readonly string[]): NpmBom {
-  const args = ['sbom', '--sbom-format=cyclonedx', '--omit=dev', '--package-lock-only'];
+export function npmPackages(workspaces: readonly string[]): NpmBom {
+  const args = ['sbom', '--sbom-format=cyclonedx', '--package-lock-only'];
   const run = spawnSync('npm', [...args, ...workspaces.map((name) => `--workspace=${name}`)], {
     cwd: ROOT,
     encoding: 'utf8',
@@ -89,5 +90,6 @@ function npmPackages(workspaces: readonly string[]): NpmBom {
       en: `npm did not list the packages (npm 10 or newer is needed):\n${reason}`,
     });
   }
-  return workspacePackages(JSON.parse(run.stdout) as NpmBom, workspaces);
+  const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as Lock;
+  return workspacePackages(JSON.parse(run.stdout) as NpmBom, workspaces, lock);
 }
