@@ -1,4 +1,5 @@
 """Why a machine refuses the box, and what its owner can do about it: (zh, en), or None when no known setting is in the way."""
+import re
 
 # Setting, the value that stands in the way, and the command that changes it.
 SETTINGS = (
@@ -7,7 +8,7 @@ SETTINGS = (
 )
 
 
-# Ubuntu 23.10 and newer: only programs with an AppArmor profile that says so make namespaces with capabilities in them.
+# On in Ubuntu 24.04 and newer: only programs with an AppArmor profile that says so make namespaces with capabilities in them.
 APPARMOR = '/proc/sys/kernel/apparmor_restrict_unprivileged_userns'
 PROFILE = (
     '系统设置 kernel.apparmor_restrict_unprivileged_userns=1：只有 AppArmor 策略允许的程序才能创建命名空间。管理员可以按 sandbox/apparmor/moli-box 开头的命令加载该策略。',
@@ -33,10 +34,10 @@ SECCOMP = (
     'seccompProfile: {type: Localhost, localhostProfile: profiles/moli-sandbox.json} for the container sandbox (RuntimeDefault refuses unshare and mount).',
 )
 SECURITY_MODULE = (
-    '节点的安全模块（AppArmor 或 SELinux{label}）不允许容器挂载文件系统。AppArmor：在每个节点上加载 k8s/apparmor/moli-sandbox，'
+    '节点的安全模块（AppArmor 或 SELinux{label}）不允许容器创建命名空间或挂载文件系统。AppArmor：在每个节点上加载 k8s/apparmor/moli-sandbox，'
     '并为容器 sandbox 设置 appArmorProfile: {{type: Localhost, localhostProfile: moli-sandbox}}（Helm：sandbox.appArmorProfile=moli-sandbox）；'
     'SELinux：设置 seLinuxOptions: {{type: container_engine_t}}（Helm：sandbox.seLinuxType=container_engine_t）。',
-    'the security module of the node (AppArmor or SELinux{label}) does not let the container mount file systems. AppArmor: load k8s/apparmor/moli-sandbox on '
+    'the security module of the node (AppArmor or SELinux{label}) does not let the container make namespaces or mount file systems. AppArmor: load k8s/apparmor/moli-sandbox on '
     'every node and set appArmorProfile: {{type: Localhost, localhostProfile: moli-sandbox}} for the container sandbox (Helm: sandbox.appArmorProfile=moli-sandbox); '
     'SELinux: set seLinuxOptions: {{type: container_engine_t}} (Helm: sandbox.seLinuxType=container_engine_t).',
 )
@@ -45,7 +46,7 @@ SECURITY_MODULE = (
 def pod_refused(problem):
     """For a Pod; `problem` is the error that the box ended with."""
     # A seccomp filter says EPERM; EACCES is the word of a security module.
-    return security_module() if 'mount' in problem and 'Permission denied' in problem else SECCOMP
+    return security_module() if re.search('(mount|unshare).*Permission denied', problem) else SECCOMP
 
 
 def security_module():

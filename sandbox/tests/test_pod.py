@@ -328,6 +328,7 @@ class WithoutNamespaces(unittest.TestCase):
 class Advice(unittest.TestCase):
     def test_a_security_module_says_access_denied(self):
         zh, en = advice.pod_refused("PermissionError: [Errno 13] mount /: Permission denied")
+        self.assertEqual(advice.pod_refused('PermissionError: [Errno 13] unshare 0x7e020000: Permission denied'), (zh, en))
         self.assertIn('AppArmor', zh)
         self.assertIn('appArmorProfile: {type: Localhost, localhostProfile: moli-sandbox}', en)
         self.assertIn('k8s/apparmor/moli-sandbox', en)
