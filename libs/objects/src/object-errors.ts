@@ -1,19 +1,27 @@
 import { AppError } from '@moli/errors';
 import type { ByteRange, PutExpectation } from './object-store.ts';
 
-/** Refusals that both stores word alike. */
+/** Refusals that both stores word alike. They reach people: keys, which are ours alone, are in the cause, for the log. */
 export function objectNotFound(key: string): AppError {
-  return new AppError('not_found', {
-    zh: `对象 ${key} 不存在，可能已被删除。`,
-    en: `There is no object ${key}; it may have been deleted.`,
-  });
+  return new AppError(
+    'not_found',
+    {
+      zh: '存储中没有这份内容，它可能已被删除，或还没有写完。',
+      en: 'The content is not in the store; it may have been deleted, or is not complete yet.',
+    },
+    { cause: new Error(`there is no object ${key}`) },
+  );
 }
 
 export function keyTaken(key: string): AppError {
-  return new AppError('conflict', {
-    zh: `键 ${key} 已有内容，没有覆盖。请换一个键，或先删除原来的对象。`,
-    en: `The key ${key} is taken; nothing was overwritten. Use another key, or delete what is there first.`,
-  });
+  return new AppError(
+    'conflict',
+    {
+      zh: '存储中的这个位置已有内容，没有覆盖。',
+      en: 'There is content in this place of the store already; nothing was overwritten.',
+    },
+    { cause: new Error(`the key ${key} is taken`) },
+  );
 }
 
 /** The body that came is not what the caller announced. */
@@ -31,10 +39,14 @@ export function contentDiffers(got: string, expected: PutExpectation): AppError 
 
 /** What lies in the store is not what was written there. */
 export function objectAltered(key: string): AppError {
-  return new AppError('checksum_mismatch', {
-    zh: `存储中的对象 ${key} 已被改动或损坏，与写入时的校验和不符。请重新上传，或由管理员从备份恢复。`,
-    en: `The stored object ${key} was changed or damaged: it does not match the checksum taken when it was written. Upload it again, or have an administrator restore it from a backup.`,
-  });
+  return new AppError(
+    'checksum_mismatch',
+    {
+      zh: '存储中的内容已被改动或损坏，与写入时的校验和不符。请重新上传，或由管理员从备份恢复。',
+      en: 'The stored content was changed or damaged: it does not match the checksum taken when it was written. Upload it again, or have an administrator restore it from a backup.',
+    },
+    { cause: new Error(`the object ${key} does not match its checksum`) },
+  );
 }
 
 /** The positions that a range means in an object of `bytes`. Errors: `range_not_satisfiable` for one outside of it. */

@@ -88,6 +88,19 @@ describe.each(OBJECT_STORES)('with objects in a %s', (kind) => {
       await expectRanges(gateway, key, `/v1/files/${file.id}/content`, content);
     });
 
+    it('that is gone from the store is absent, and its place there is not told', async () => {
+      const { json: file } = await upload('gone.csv', CSV);
+      const store = gateway.app.get<ObjectStore>(OBJECTS);
+      for (const place of await objects()) if (place.includes(file.id)) await store.delete(place);
+      const { json: link } = await gateway.ask(`/v1/files/${file.id}/token`, { key, body: {} });
+      const answers = [await gateway.ask(`/v1/files/${file.id}/content`, { key })];
+      if (kind === 'folder') answers.push(await gateway.ask(link.url.replace(gateway.config.publicUrl, '')));
+      for (const answer of answers) {
+        expect([answer.status, answer.json.code]).toEqual([404, 'not_found']);
+        expect(answer.text).not.toContain('ten_');
+      }
+    });
+
     it('keeps its name, code point for code point, and in the ASCII header of a download', async () => {
       for (const name of ['07饺子 餃子.csv', '销售 数据（2026）—终稿.csv', 'ete\u0301.csv']) {
         const { status, json: file } = await upload(name, CSV);
