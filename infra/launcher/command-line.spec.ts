@@ -18,6 +18,11 @@ test('commands of one and of two words, options after them', () => {
   });
 });
 
+test('a tenant may be given a language of its own', () => {
+  const argv = ['tenant', 'create', '团队', '--locale', 'zh'];
+  expect(parseCommandLine(argv)).toMatchObject({ command: 'tenant create', rest: ['团队'], options: { locale: 'zh' } });
+});
+
 test('help is asked for in several ways and names every public command', () => {
   for (const argv of [[], ['help'], ['--help'], ['-h']]) expect(parseCommandLine(argv).help).toContain('./moli up');
   expect(parseCommandLine(['demo', '--help']).help).toContain('--once');
