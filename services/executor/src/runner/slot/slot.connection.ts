@@ -19,6 +19,8 @@ import { stagedInput } from './staged.input.ts';
 
 /** Of all text and tables that one run shows. */
 const DISPLAY_BYTES = 8 * 1024 * 1024;
+/** Of one run: what the monitor sends at most (PROTOCOL.md). */
+const MAX_DISPLAYS = 100;
 /** After a cancel frame the monitor has this long to answer before the connection is cut, which ends the sandbox as well. */
 const CANCEL_GRACE_MS = 400;
 /** Beyond the deadline that the monitor keeps: collecting artifacts ends by its own bound. */
@@ -72,7 +74,7 @@ export async function runInSlot(
   });
   try {
     if (signal.aborted) cancel();
-    const result = await receive(reader, sink, new Outbox(outboxDir, links), (started) => {
+    const result = await receive(reader, sink, new Outbox(outboxDir, links), new Allowance(spec), (started) => {
       startedAt = performance.now();
       stageMs = started.stageMs;
       sink.started(stageMs);
@@ -151,6 +153,23 @@ async function drained(socket: Socket): Promise<void> {
 /** The stream ended or broke before the result. */
 class LostConnection extends Error {}
 
+/** What a slot may still show and make. The monitor keeps the same bounds; this is for one that user code has broken, which could fill our disk. */
+class Allowance {
+  #bytes: number;
+  #count: number;
+
+  constructor({ artifacts }: RunSpec) {
+    this.#bytes = artifacts.maxBytes + DISPLAY_BYTES;
+    this.#count = artifacts.maxCount + MAX_DISPLAYS;
+  }
+
+  take(bytes: number): void {
+    this.#bytes -= bytes;
+    this.#count--;
+    if (this.#bytes < 0 || this.#count < 0) throw new LostConnection('the slot made more than its run may');
+  }
+}
+
 async function* frames(reader: ChunkReader): AsyncGenerator<Frame, undefined> {
   const decoder = new FrameDecoder();
   try {
@@ -166,6 +185,7 @@ async function receive(
   reader: ChunkReader,
   sink: RunSink,
   outbox: Outbox,
+  allowance: Allowance,
   onStarted: (started: z.infer<typeof Started>) => void,
 ): Promise<SlotResult> {
   const incoming = frames(reader);
@@ -184,11 +204,13 @@ async function receive(
       }
       case 'P': {
         const head = present<DisplayHead>(json(Display, frame));
+        allowance.take(head.bytes ?? 0);
         await sink.display(head, head.bytes === undefined ? null : await held(incoming, head.bytes, outbox));
         break;
       }
       case 'A': {
         const head = present<ArtifactHead>(json(Artifact, frame));
+        allowance.take(head.bytes);
         await sink.artifact(head, await held(incoming, head.bytes, outbox, head.sha256));
         break;
       }
