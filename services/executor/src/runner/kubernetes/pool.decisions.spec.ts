@@ -1,5 +1,6 @@
 import type { V1Deployment, V1Pod } from '@kubernetes/client-node';
 import { describe, expect, it } from 'vitest';
+import { whyNot } from './cluster.fault.ts';
 import { DampedSize, refillSecondsOf, wantedSize } from './pool.size.ts';
 import { type PodFacts, reapingOf } from './reaper.ts';
 import { shortageOf } from './shortage.ts';
@@ -172,6 +173,14 @@ describe('the shortage', () => {
     ],
   ])('names %s', (_what, about, pods, text) => {
     expect(shortageOf('python', about, pods)).toMatch(text);
+  });
+
+  it('tells an API server that is gone from a fault of our own', () => {
+    const gone = new TypeError('fetch failed', {
+      cause: Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }),
+    });
+    expect(whyNot(gone)).toMatch(/API server does not answer \(ECONNREFUSED\)/);
+    expect(whyNot(new TypeError('x is not a function'))).toMatch(/fault of the executor itself.*x is not a function/);
   });
 
   it('says nothing of Pods that are on their way', () => {
