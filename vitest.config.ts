@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import LastSequencer from './test/support/sequencer.ts';
 
 const STACK = './test/support/global-stack.ts';
 const POSTGRES = './libs/testing/src/global-setup.ts';
@@ -8,6 +9,7 @@ const NEVER = ['**/node_modules/**', '**/dist/**', '**/data/**'];
 export default defineConfig({
   oxc: { decorator: { legacy: true, emitDecoratorMetadata: true } },
   test: {
+    sequence: { sequencer: LastSequencer },
     projects: [
       {
         extends: true,
@@ -54,8 +56,7 @@ export default defineConfig({
         test: {
           name: 'cluster',
           include: ['test/cluster/**/*.spec.ts'],
-          // They replace and remove the release: by themselves, with MOLI_CLUSTER_LAST=1.
-          exclude: process.env.MOLI_CLUSTER_LAST ? NEVER : [...NEVER, 'test/cluster/last/**'],
+          exclude: NEVER,
           globalSetup: ['./test/cluster/support/global-cluster.ts'],
           fileParallelism: false,
           // As many as the warm pool of the release holds.
