@@ -25,7 +25,7 @@ afterAll(async () => {
 test(`two executors, ${RUNS} runs: each has its own Pod and its own answer`, { timeout: 15 * 60_000 }, async () => {
   const before = await runsByExecutor();
   expect(before.size).toBe(2);
-  const watch = watchPods(place.sandboxNamespace);
+  const watch = await watchPods(place.sandboxNamespace);
   const begun = performance.now();
   const code = 'import os\nprint(os.urandom(16).hex())';
   const rest = Array.from({ length: RUNS }, (_, n) => n);

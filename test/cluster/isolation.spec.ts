@@ -85,10 +85,13 @@ describe('network policy', () => {
 describe('who may be a courier', () => {
   test('a Pod that was relabelled by hand is not used and goes', async () => {
     await ready();
-    const pod = (await podsOf(place.sandboxNamespace)).find(isReady);
-    const name = pod?.metadata.name ?? '';
+    const { metadata } = await until(async () => (await podsOf(place.sandboxNamespace)).find(isReady), {
+      what: 'a Pod is ready',
+      timeoutMs: 60_000,
+    });
+    const { name } = metadata;
     await kubectl(['label', 'pod', ...PODS, name, 'pod-template-hash=forged', '--overwrite']);
-    await until(async () => (await podsOf(place.sandboxNamespace)).every(({ metadata }) => metadata.name !== name), {
+    await until(async () => (await podsOf(place.sandboxNamespace)).every((pod) => pod.metadata.name !== name), {
       what: 'the relabelled Pod is gone',
       timeoutMs: 60_000,
     });

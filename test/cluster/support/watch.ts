@@ -6,9 +6,10 @@ export interface PodWatch {
   stop(): Promise<void>;
 }
 
-/** Notes every Pod that goes in a namespace until it is stopped. */
-export function watchPods(namespace: string): PodWatch {
+/** Notes every Pod that goes in a namespace until it is stopped. Resolves when it watches, which the first of the Pods that are there shows. */
+export async function watchPods(namespace: string): Promise<PodWatch> {
   const deleted = new Set<string>();
+  const watching = Promise.withResolvers<void>();
   const columns = 'custom-columns=:type,:object.metadata.name';
   const child = spawn(
     'kubectl',
@@ -19,11 +20,15 @@ export function watchPods(namespace: string): PodWatch {
   child.stdout.setEncoding('utf8').on('data', (piece: string) => {
     const lines = (text + piece).split('\n');
     text = lines.pop() ?? '';
+    if (lines.length > 0) watching.resolve();
     for (const line of lines) {
       const [type, name] = line.trim().split(/\s+/);
       if (type === 'DELETED' && name) deleted.add(name);
     }
   });
+  child.once('error', watching.reject);
+  child.once('exit', () => watching.reject(new Error('kubectl ended before it watched')));
+  await watching.promise;
   return {
     deleted,
     async stop() {
