@@ -55,6 +55,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'cluster',
+          // A whole cluster on two processors: what took too long once gets another go.
+          retry: 1,
           include: ['test/cluster/**/*.spec.ts'],
           exclude: NEVER,
           globalSetup: ['./test/cluster/support/global-cluster.ts'],
