@@ -49,6 +49,7 @@ beforeAll(async () => {
         start: () => {},
         admit: async ({ hello }) => ({ name: hello.podName, uid: hello.podUid, profile: 'python', ip: '192.0.2.2' }),
         remove: () => {},
+        attached: () => {},
         removeLimited: () => true,
         witness: () => async () => false,
         shortage: () => null,

@@ -98,6 +98,8 @@ export class CourierProcesses {
     if (!this.#closed) void this.#startOne();
   }
 
+  attached(): void {}
+
   removeLimited(pod: PodRef): boolean {
     this.remove(pod);
     return true;

@@ -48,7 +48,10 @@ export interface KubernetesRunnerOptions {
   /** Given `onGone` for Pods that left the cluster. */
   pods(
     onGone: (podUid: string) => void,
-  ): Pick<SandboxPods, 'start' | 'admit' | 'remove' | 'removeLimited' | 'witness' | 'shortage' | 'growing' | 'close'>;
+  ): Pick<
+    SandboxPods,
+    'start' | 'admit' | 'attached' | 'remove' | 'removeLimited' | 'witness' | 'shortage' | 'growing' | 'close'
+  >;
 }
 
 /** Sandboxes in Pods of a cluster: each executor holds the couriers that attached to it, and gives each Pod one run. */
@@ -221,8 +224,10 @@ export class KubernetesRunner implements Runner {
     await this.#options.ledger.hold(courier.pod.uid).catch(this.#ledgerFailed);
     const clean = await this.#probe(courier);
     if (!clean) courier.end();
-    else if (courier.there && !this.#draining) this.#pool.add(courier);
-    else courier.leave();
+    else if (courier.there && !this.#draining) {
+      this.#pods.attached(courier.pod);
+      this.#pool.add(courier);
+    } else courier.leave();
   }
 
   /** Whether it still reaches nothing. */

@@ -1,7 +1,7 @@
 import type { V1Deployment, V1Pod } from '@kubernetes/client-node';
 import { describe, expect, it } from 'vitest';
 import { whyNot } from './cluster.fault.ts';
-import { DampedSize, refillSecondsOf, wantedSize } from './pool.size.ts';
+import { DampedSize, RefillTime, wantedSize } from './pool.size.ts';
 import { type PodFacts, reapingOf } from './reaper.ts';
 import { shortageOf } from './shortage.ts';
 import { TokenBucket } from './token.bucket.ts';
@@ -21,17 +21,14 @@ describe('the size of a pool', () => {
   it('has more spare Pods where they take longer to start', () => {
     const demand = { waiting: 0, running: 1, rate: 0.5 };
     expect([2, 5, 12].map((refillSeconds) => wantedSize({ ...demand, refillSeconds }, bounds))).toEqual([2, 4, 7]);
-    // As a watch brings them: times are text, whatever their type says.
-    const pod = (seconds: number, status = 'True'): V1Pod => ({
-      metadata: { creationTimestamp: new Date(0).toISOString() as never },
-      status: {
-        conditions: [{ type: 'Ready', status, lastTransitionTime: new Date(seconds * 1_000).toISOString() as never }],
-      },
-    });
-    expect(refillSecondsOf([])).toBe(5);
-    expect(refillSecondsOf([pod(1, 'False')])).toBe(5);
-    expect(refillSecondsOf([pod(9), pod(2), pod(3)])).toBe(3);
-    expect(refillSecondsOf([pod(300)])).toBe(30);
+    const refill = new RefillTime();
+    expect(refill.seconds).toBe(5);
+    for (const seconds of [9, 2, 3]) refill.note(seconds);
+    expect(refill.seconds).toBe(3);
+    refill.note(3_600);
+    expect(refill.seconds).toBe(3);
+    for (let n = 0; n < 15; n += 1) refill.note(45);
+    expect(refill.seconds).toBe(30);
   });
 
   it('grows at once and shrinks to the most that was wanted within a minute', () => {

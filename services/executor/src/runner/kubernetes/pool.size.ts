@@ -1,5 +1,3 @@
-import type { V1Pod } from '@kubernetes/client-node';
-
 /** What a pool is asked for, over all executors. */
 export interface Demand {
   /** Runs that nobody took yet. */
@@ -20,6 +18,7 @@ export interface PoolBounds {
 const REFILL_SECONDS = 5;
 /** A node that takes longer is not helped by more Pods at once. */
 const MOST_REFILL_SECONDS = 30;
+const REMEMBERED = 15;
 /** A pool shrinks to the most that was wanted in this time. */
 const CALM_MS = 60_000;
 
@@ -29,16 +28,19 @@ export function wantedSize({ waiting, running, rate, refillSeconds }: Demand, { 
   return Math.min(max, Math.max(min, running + waiting + spare));
 }
 
-/** How long Pods take to get ready here, in seconds: the median of those that are there. */
-export function refillSecondsOf(pods: readonly V1Pod[]): number {
-  const taken = pods.flatMap(({ metadata, status }) => {
-    const ready = status?.conditions?.find(({ type, status: is }) => type === 'Ready' && is === 'True');
-    const [made, since] = [metadata?.creationTimestamp, ready?.lastTransitionTime];
-    // A watch leaves times as the text that came.
-    return made && since ? [(new Date(since).getTime() - new Date(made).getTime()) / 1_000] : [];
-  });
-  const median = taken.sort((a, b) => a - b)[taken.length >> 1] ?? REFILL_SECONDS;
-  return Math.min(MOST_REFILL_SECONDS, median);
+/** How long new Pods take until they can be used: the median of the last ones. */
+export class RefillTime {
+  #taken: number[] = [];
+
+  /** `ageSeconds` of a Pod that can be used from now on. One that is old was with another executor before, and tells nothing. */
+  note(ageSeconds: number): void {
+    if (ageSeconds <= 2 * MOST_REFILL_SECONDS) this.#taken = [...this.#taken, ageSeconds].slice(-REMEMBERED);
+  }
+
+  get seconds(): number {
+    const median = this.#taken.toSorted((a, b) => a - b)[this.#taken.length >> 1] ?? REFILL_SECONDS;
+    return Math.max(0, Math.min(MOST_REFILL_SECONDS, median));
+  }
 }
 
 /** Grows at once and shrinks late: a Pod costs seconds to make, and quiet seconds between two questions are no reason to give it up. */

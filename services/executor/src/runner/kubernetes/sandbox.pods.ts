@@ -12,7 +12,7 @@ import { type AttachAttempt, PodGate } from './pod.gate.ts';
 import { PodRemover } from './pod.remover.ts';
 import { PodsWatch } from './pods.watch.ts';
 import { PoolScaler } from './pool.scaler.ts';
-import { type PoolBounds, refillSecondsOf } from './pool.size.ts';
+import { type PoolBounds, RefillTime } from './pool.size.ts';
 import { isUp, reapingOf } from './reaper.ts';
 import { shortageOf } from './shortage.ts';
 import { TokenBucket } from './token.bucket.ts';
@@ -46,6 +46,7 @@ export class SandboxPods {
   readonly #remover: PodRemover;
   readonly #watch: PodsWatch;
   readonly #scaler: PoolScaler;
+  readonly #refill = new RefillTime();
   readonly #limited = new TokenBucket(LIMITED_BURST, LIMITED_EVERY_MS);
   readonly #aloneSince = new Map<string, number>();
   #known = new Set<string>();
@@ -71,6 +72,13 @@ export class SandboxPods {
 
   admit(attempt: AttachAttempt): Promise<PodRef> {
     return this.#gate.admit(attempt);
+  }
+
+  /** A Pod that can be used from now on. */
+  attached(pod: PodRef): void {
+    const made = this.#watch.find(pod)?.metadata?.creationTimestamp;
+    // The watch leaves times as the text that came, whatever their type says.
+    if (made) this.#refill.note((Date.now() - new Date(made).getTime()) / 1_000);
   }
 
   /** A Pod whose run is over. */
@@ -121,7 +129,7 @@ export class SandboxPods {
   async #step(): Promise<void> {
     try {
       await this.#reap();
-      await this.#scaler.step(refillSecondsOf(this.#watch.list()), STEP_MS * 2);
+      await this.#scaler.step(this.#refill.seconds, STEP_MS * 2);
       for (const profile of Object.keys(this.#deps.profiles)) {
         if (this.#isShort(profile))
           this.#deployments.set(profile, await this.#deps.api.deployment(deploymentOf(profile)));
