@@ -99,6 +99,9 @@ describe('a pool of one’s own', () => {
     const [image] = (
       await get<{ spec: { template: { spec: { containers: { image: string }[] } } } }>([deployment, '-n', namespace])
     ).spec.template.spec.containers;
+    // A rolling update would keep a Pod of the old kind.
+    const strategy = { $retainKeys: ['type'], type: 'Recreate' };
+    await kubectl(['patch', '-n', namespace, deployment, '-p', JSON.stringify({ spec: { strategy } })]);
     await kubectl(['set', 'image', '-n', namespace, deployment, 'courier=localhost/moli/missing:none']);
     await kubectl(['delete', 'pods', '-n', namespace, '--all', '--grace-period=0', '--force']);
     await until(() => runner.status().reason?.includes('the image cannot be pulled'), {
