@@ -33,7 +33,8 @@ export default async function setup(): Promise<() => Promise<void>> {
     gateway: { replicas: 1 },
     executor: { replicas: 1 },
     admin: { email: 'owner@moli.test' },
-    sandbox: { profiles: { python: { min: 3, max: 6 } } },
+    // Kubernetes waits for half of the grace period before a namespace with Pods is gone.
+    sandbox: { profiles: { python: { min: 3, max: 6 } }, terminationGracePeriodSeconds: 120 },
   };
   await said('the release is installed', () => install(RELEASE, NAMESPACE, values));
   const place = await arrive({ host, modelPort, values, ...(tool ? { tool } : {}) });
