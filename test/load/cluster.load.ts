@@ -27,16 +27,13 @@ export async function warmPods(rounds: number): Promise<void> {
   }
 }
 
-/** The whole floor of the pool is up and held, and nothing is on its way. */
+/** The whole floor of the pool waits for runs. */
 async function quiet({ place }: Installation): Promise<void> {
   const { min } = (place.values.sandbox as { profiles: { python: { min: number } } }).profiles.python;
-  await until(
-    async () => {
-      const pods = await podsOf(place.sandboxNamespace);
-      return pods.length >= min && pods.every(isReady) && (await executorMetric(place.namespace, 'idle')) >= min;
-    },
-    { what: 'the pool is full', timeoutMs: 180_000 },
-  );
+  await until(async () => (await idleCouriers(place.namespace)) >= min, {
+    what: 'the pool is full',
+    timeoutMs: 180_000,
+  });
 }
 
 /** One run at a time, each of which finds a warm Pod. Answers the writes by call. */
@@ -62,11 +59,13 @@ async function hits(installation: Installation, count: number): Promise<string[]
 
 /** From the request to the answer when there is no Pod at all. */
 async function coldStarts(installation: Installation, count: number): Promise<void> {
-  const { url, key, sandboxNamespace } = installation.place;
+  const { url, key, namespace, sandboxNamespace } = installation.place;
   const times: number[] = [];
   for (let n = 0; n < count; n += 1) {
     await quiet(installation);
     await kubectl(['delete', 'pods', '-n', sandboxNamespace, '--all', '--grace-period=0', '--force']);
+    // Their couriers go on for a moment.
+    await until(async () => (await idleCouriers(namespace)) === 0, { what: 'the pool is empty', timeoutMs: 30_000 });
     const begun = performance.now();
     await ourRun({ url, key }, PRINT);
     times.push(performance.now() - begun);
@@ -132,8 +131,8 @@ async function executorMetrics(namespace: string): Promise<string> {
   return kubectl(['get', '--raw', `/api/v1/namespaces/${namespace}/pods/${pod.metadata.name}:8100/proxy/metrics`]);
 }
 
-async function executorMetric(namespace: string, state: string): Promise<number> {
-  const pattern = new RegExp(`^moli_executor_couriers\\{[^}]*state="${state}"[^}]*\\} (\\d+)`, 'm');
+async function idleCouriers(namespace: string): Promise<number> {
+  const pattern = /^moli_executor_couriers\{[^}]*state="idle"[^}]*\} (\d+)/m;
   return Number(pattern.exec(await executorMetrics(namespace))?.[1] ?? 0);
 }
 
