@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { newId } from '../ids.ts';
 import type { SessionEvent } from './event.schema.ts';
 import { readEvents } from './events.store.ts';
@@ -51,6 +51,28 @@ describe('writing', () => {
     expect(events.length).toBeLessThan(500);
     expect(textOf(events)).toBe(pieces.join(''));
     expect(writer.lastSeq).toBe(events.length);
+  });
+
+  test('what others store at once does not part pieces that wait', async () => {
+    const [busy, calm] = await Promise.all([world.newSession(), world.newSession()]);
+    const [starting, streaming] = [one.log.open(await world.hold(busy)), one.log.open(await world.hold(calm))];
+    const own = ids();
+    streaming.piece('text.delta', 'first ', own);
+    await streaming.settled();
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      for (const piece of ['one ', 'two ', 'three ']) {
+        streaming.piece('text.delta', piece, own);
+        starting.append('session.updated', { title: piece }, ids());
+        await starting.settled();
+      }
+      expect(textOf(await stored(calm))).toBe('first ');
+      vi.advanceTimersByTime(1_000);
+      await streaming.settled();
+    } finally {
+      vi.useRealTimers();
+    }
+    expect((await stored(calm)).map(({ data }) => data)).toEqual([{ text: 'first ' }, { text: 'one two three ' }]);
   });
 
   test('many sessions of two processes at once: each log is whole', async () => {

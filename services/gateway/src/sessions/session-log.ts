@@ -15,8 +15,14 @@ import { mergePieces, type PendingEvent } from './pending-events.ts';
 import { eventChannel, toEvent, toLine } from './session-events.ts';
 import { insertEvents } from './session-log.sql.ts';
 
-/** Pieces of text wait at most this long before they are stored; measured as the best trade of latency and fsyncs. */
+/** Pieces of text wait this long before they are stored; measured as the best trade of latency and fsyncs. */
 const TICK_MILLISECONDS = 50;
+/**
+ * A statement that took long is followed by a pause of so many times that, within bounds: with more streams than the machine can follow at this pace,
+ * pieces are merged for longer, and starting turns find their way in between.
+ */
+const PAUSE_FACTOR = 4;
+const MAX_TICK_MILLISECONDS = 250;
 /** Bounds of one statement, so that a burst of one session does not hold up the others for long. */
 const MAX_BATCH_EVENTS = 2_000;
 const MAX_BATCH_CHARACTERS = 4 * 1024 * 1024;
@@ -39,7 +45,8 @@ const staleFence = (): AppError =>
   });
 
 /**
- * The one way a turn writes into the session log: all sessions of the process share one statement every 50 ms. Events are published after the commit,
+ * The one way a turn writes into the session log: all sessions of the process share one statement every 50 ms, less often where statements take long.
+ * Events are published after the commit,
  * so no reader ever saw one that a crash can take back.
  */
 @Injectable()
@@ -48,10 +55,13 @@ export class SessionLog implements WriterHost, OnModuleDestroy {
   readonly #redis: Redis;
   readonly #tenants: TenantDb;
   readonly #metrics: Metrics;
+  /** Writers with something to store, and those of them that do not wait for the next tick. */
   readonly #dirty = new Set<LogWriter>();
+  readonly #urgent = new Set<LogWriter>();
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
-  #urgent = false;
+  #tickDue = false;
+  #tick = TICK_MILLISECONDS;
 
   constructor(
     @Inject(LOG_DB) db: Kysely<Database>,
@@ -72,7 +82,7 @@ export class SessionLog implements WriterHost, OnModuleDestroy {
 
   wake(writer: LogWriter, now: boolean): void {
     this.#dirty.add(writer);
-    if (now) this.#urgent = true;
+    if (now) this.#urgent.add(writer);
     this.#schedule();
   }
 
@@ -88,47 +98,55 @@ export class SessionLog implements WriterHost, OnModuleDestroy {
   async onModuleDestroy(): Promise<void> {
     clearTimeout(this.#timer);
     await this.#running;
-    while (this.#dirty.size > 0) await this.#flush();
+    while (this.#dirty.size > 0) await this.#flush(this.#dirty);
   }
 
   #schedule(): void {
-    if (this.#running) return;
-    if (this.#urgent) {
-      clearTimeout(this.#timer);
-      this.#timer = undefined;
-      // After the current tick of the loop: what is appended together is stored together.
-      this.#running = Promise.resolve()
-        .then(() => this.#flush())
-        .finally(() => this.#flushed());
-      return;
-    }
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      this.#running = this.#flush().finally(() => this.#flushed());
-    }, TICK_MILLISECONDS);
+      this.#tickDue = true;
+      this.#start();
+    }, this.#tick);
+    if (this.#urgent.size > 0) this.#start();
   }
 
-  #flushed(): void {
-    this.#running = undefined;
-    if (this.#dirty.size > 0) this.#schedule();
+  /** One statement at a time, and after the current turn of the loop: what is appended together is stored together. */
+  #start(): void {
+    this.#running ??= Promise.resolve()
+      .then(() => this.#next())
+      .finally(() => {
+        this.#running = undefined;
+        if (this.#tickDue || this.#urgent.size > 0) this.#start();
+        else if (this.#dirty.size > 0) this.#schedule();
+      });
   }
 
-  async #flush(): Promise<void> {
-    this.#urgent = false;
-    const shares = this.#takeShares();
+  /** All writers when their time has come, else those that do not wait: the pieces of the others go on being merged. */
+  async #next(): Promise<void> {
+    if (!this.#tickDue) return this.#flush(this.#urgent);
+    this.#tickDue = false;
+    const begun = performance.now();
+    await this.#flush(this.#dirty);
+    const pause = PAUSE_FACTOR * (performance.now() - begun);
+    this.#tick = Math.min(MAX_TICK_MILLISECONDS, Math.max(TICK_MILLISECONDS, pause));
+  }
+
+  async #flush(writers: Set<LogWriter>): Promise<void> {
+    const shares = this.#takeShares(writers);
     if (shares.length > 0) await this.#store(shares);
   }
 
-  #takeShares(): Share[] {
+  #takeShares(writers: Set<LogWriter>): Share[] {
     const shares: Share[] = [];
     let count = 0;
     let characters = 0;
-    for (const writer of this.#dirty) {
+    for (const writer of writers) {
       if (count >= MAX_BATCH_EVENTS || characters >= MAX_BATCH_CHARACTERS) {
-        this.#urgent = true;
+        this.#tickDue = true;
         break;
       }
       this.#dirty.delete(writer);
+      this.#urgent.delete(writer);
       const taken = writer.take();
       if (taken.length === 0) continue;
       const events = mergePieces(taken);
