@@ -97,8 +97,7 @@ export class SessionLog implements WriterHost, OnModuleDestroy {
   /** Stores what is left; called when the turns of this process are over. */
   async onModuleDestroy(): Promise<void> {
     clearTimeout(this.#timer);
-    await this.#running;
-    while (this.#dirty.size > 0) await this.#flush(this.#dirty);
+    while (this.#running || this.#dirty.size > 0) await (this.#running ?? this.#flush(this.#dirty));
   }
 
   #schedule(): void {
