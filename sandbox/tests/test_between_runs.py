@@ -4,9 +4,10 @@ import mmap
 import os
 import subprocess
 
-from moli_sandbox import snapshot
 from support import PYTHON, SANDBOX, BoxCase, needs_python, needs_root, unittest
 from test_walls import PREAMBLE
+
+from moli_sandbox import snapshot
 
 # All that a program can name and does not have for itself.
 LOOK = '''
