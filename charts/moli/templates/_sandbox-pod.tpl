@@ -49,7 +49,7 @@ initContainers:
     readinessProbe:
       exec:
         command: [/usr/bin/python3, -I, -S, -c, "import json; assert json.load(open('/run/moli/ready.json'))['ready'] is True"]
-      # Each look costs a tenth of a second of a processor, and the courier knows without it. A node that is not busy takes four seconds.
+      # Each look starts a process in the Pod, and the courier knows without it. A node that is not busy takes four seconds.
       initialDelaySeconds: 4
       periodSeconds: 10
       timeoutSeconds: 5

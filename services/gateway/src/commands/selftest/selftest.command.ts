@@ -92,8 +92,14 @@ export async function selftest(app: INestApplicationContext, options: SelftestOp
       if (!keep) await stage('clean', job.clean);
       return { ok: true, stages, run };
     } catch (error) {
-      // The first failure is the one to tell: what was in its way may be in the way of cleaning too.
-      if (!keep) await job.clean().catch(() => {});
+      // The first failure is the one to throw: what was in its way may be in the way of cleaning too.
+      if (!keep) {
+        await job.clean().catch(({ message }: Error) => {
+          say(
+            `✗ 测试数据没有清除，下次测试会清除 / What the test made is not removed, the next test does it: ${message}`,
+          );
+        });
+      }
       throw error;
     }
   });
