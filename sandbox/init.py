@@ -6,7 +6,6 @@ start, and the box ends with it.
 """
 import json
 import os
-import random
 import select
 import signal
 import sys
@@ -63,7 +62,7 @@ class Generation:
             kept = [descriptor for descriptor in (options['listener'], options['keeper'], retire_read, report_write) if descriptor >= 0]
             for descriptor in kept:
                 os.set_inheritable(descriptor, True)
-            environment = {**ENVIRONMENT, 'MPLCONFIGDIR': options['fonts'], 'PYTHONHASHSEED': str(random.SystemRandom().randrange(1, 1 << 32))}
+            environment = {**ENVIRONMENT, 'MPLCONFIGDIR': options['fonts'], 'PYTHONHASHSEED': str(int.from_bytes(os.urandom(4)) or 1)}
             arguments = {**options, 'retire': retire_read, 'report': report_write, 'preload': level}
             # -P: no folder of a run is ever on the path; -s: no packages of a user.
             try:

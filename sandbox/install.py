@@ -52,6 +52,21 @@ FONT_LIST = '''
 import matplotlib, matplotlib.font_manager
 print(len(matplotlib.font_manager.fontManager.ttflist))
 '''
+# See moli_sandbox/property_tables.py. A class that is looked at twice may have changed in between: both times are searched for.
+PROPERTY_TABLES = '''
+import json, sys
+from matplotlib import __version__, artist
+made, search = {}, artist.kwdoc
+def kwdoc(of):
+    table = search(of)
+    made.setdefault(f"{of.__module__}.{of.__qualname__}", set()).add(table)
+    return table
+artist.kwdoc = kwdoc
+import matplotlib.pyplot
+tables = {name: table for name, (table, *others) in made.items() if not others}
+with open(sys.argv[1], "w", encoding="utf-8") as file:
+    json.dump({"matplotlib": __version__, "tables": tables}, file)
+'''
 STARTED = time.monotonic()
 
 
@@ -186,6 +201,21 @@ def build_font_list(folder):
     say(f'font list: {count.stdout.strip()} faces')
 
 
+def build_property_tables(folder):
+    """What matplotlib would search for at each start, made once (moli_sandbox/property_tables.py)."""
+    path = os.path.join(folder, 'property-tables.json')
+    if os.path.exists(path):
+        return
+    half = f'{path}.{os.getpid()}'
+    made = subprocess.run(
+        [os.path.join(folder, 'bin', 'python'), '-I', '-c', PROPERTY_TABLES, half], capture_output=True, text=True, check=False,
+        env={**clean_environ(), 'MPLBACKEND': 'Agg', 'MPLCONFIGDIR': os.path.join(folder, 'mpl')},
+    )
+    if made.returncode != 0:
+        raise InstallError(f'matplotlib can\'t list the properties of its classes: {made.stderr[-500:]}')
+    os.rename(half, path)
+
+
 def build(kind, python, target):
     """Builds an environment beside its final place and renames it when it is whole."""
     fresh = os.path.join(os.path.dirname(target), f'.{os.path.basename(target)}.{os.getpid()}')
@@ -202,6 +232,7 @@ def build(kind, python, target):
         say('importing every package')
         report = prove(fresh)
         build_font_list(fresh)
+        build_property_tables(fresh)
         with open(os.path.join(fresh, 'moli.json'), 'w', encoding='utf-8') as file:
             json.dump({'kind': kind, **report}, file, indent=1)
         os.rename(fresh, target)
@@ -218,6 +249,7 @@ def install(cache, python, kinds):
         if os.path.exists(os.path.join(target, 'moli.json')):
             say(f'environment is there ({kind})')
             build_font_list(target)
+            build_property_tables(target)
             return target
     failure = None
     for kind, target in targets.items():

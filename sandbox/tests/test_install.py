@@ -23,6 +23,7 @@ class Install(unittest.TestCase):
         self.enterContext(mock.patch.object(install, 'build_debian', self.builder('debian')))
         self.enterContext(mock.patch.object(install, 'prove', lambda folder: {'versions': {}, 'missing': {}}))
         self.enterContext(mock.patch.object(install, 'build_font_list', lambda folder: None))
+        self.enterContext(mock.patch.object(install, 'build_property_tables', lambda folder: None))
 
     def builder(self, kind):
         def build(python, folder):

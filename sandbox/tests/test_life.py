@@ -265,8 +265,11 @@ def monitors_of(box):
 
 
 def descriptors_of(pid):
-    """Kinds of the open files of a process that waits for a run, those of its slot included."""
-    return sorted(re.sub(r':\[\d+\]$', '', os.path.basename(os.readlink(f'/proc/{pid}/fd/{name}'))) for name in os.listdir(f'/proc/{pid}/fd'))
+    """Kinds of the open files of a process that waits for a run, those of its slot included. None while it closes some: then it does not wait yet."""
+    try:
+        return sorted(re.sub(r':\[\d+\]$', '', os.path.basename(os.readlink(f'/proc/{pid}/fd/{name}'))) for name in os.listdir(f'/proc/{pid}/fd'))
+    except FileNotFoundError:
+        return None
 
 
 def command_line(pid):
