@@ -71,7 +71,7 @@ COPY --from=build /out/courier /app
 ENV NODE_OPTIONS="--max-semi-space-size=1 --max-old-space-size=64 --v8-pool-size=1" MALLOC_ARENA_MAX=1
 # The group of the sandbox, whose socket it opens.
 USER 10002:10001
-ENTRYPOINT ["/usr/local/bin/node", "/app/courier.js"]
+ENTRYPOINT ["/usr/local/bin/node", "/app/courier.cjs"]
 ARG MOLI_COMMIT=unknown
 ARG MOLI_VERSION=0.0.0
 LABEL org.opencontainers.image.title="Moli courier" \

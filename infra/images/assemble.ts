@@ -9,7 +9,7 @@ import { type Lock, packagesOutside } from './packages-outside.ts';
  */
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 // The courier is a file by itself, in an image of its own.
-const COURIER = '/courier.js';
+const COURIER = '/courier.cjs';
 const COURIER_PACKAGES = '/courier.packages.json';
 // Never read at run time: types, and source maps (30 MB of memory if they were).
 const NOT_NEEDED = /\.(map|[cm]?ts)$/;
@@ -45,7 +45,6 @@ copy(join(ROOT, 'services/web/dist'), join(target, 'gateway/services/web/dist'))
 mkdirSync(join(target, 'courier'), { recursive: true });
 copy(join(ROOT, 'services/executor/dist', COURIER), join(target, 'courier', COURIER));
 copy(join(ROOT, 'services/executor/dist', COURIER_PACKAGES), join(target, 'courier/packages.json'));
-writeFileSync(join(target, 'courier/package.json'), '{ "type": "module" }\n');
 // The Node of the build is that of the images; what is built into it has faults of its own, which the bills of materials have to list.
 for (const name of ['gateway', 'executor', 'courier']) {
   writeFileSync(join(target, name, 'versions.json'), `${JSON.stringify(process.versions)}\n`);

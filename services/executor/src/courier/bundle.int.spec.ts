@@ -5,7 +5,7 @@ import courierBundle from '../../rolldown.courier.config.ts';
 it('is one file that needs nothing but Node', async () => {
   const { output, ...input } = courierBundle as { output: object };
   const bundle = await rolldown({ ...input, cwd: `${import.meta.dirname}/../..`, logLevel: 'silent' });
-  const { output: files } = await bundle.generate({ ...output, file: 'courier.js' });
+  const { output: files } = await bundle.generate({ ...output, file: 'courier.cjs' });
   const [file, list, ...more] = files;
   expect(more).toEqual([]);
   expect(file.imports.filter((name) => !name.startsWith('node:'))).toEqual([]);

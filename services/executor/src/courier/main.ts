@@ -8,7 +8,6 @@ import { LinkClient } from '../runner/slot/link.client.ts';
 import { Attachment } from './attachment.ts';
 import { openCanary } from './canary.ts';
 import { type CourierConfig, readCourierConfig } from './config.ts';
-import { collectStartGarbage } from './heap.ts';
 import { forbiddenTargets, parseTarget, probeIsolation } from './isolation.probe.ts';
 import { probeObjects } from './objects.probe.ts';
 import { sandboxState } from './sandbox.state.ts';
@@ -65,7 +64,6 @@ class Courier {
       sandboxState(this.#config.sandboxSocket, this.#stop.signal),
       this.#probe([], []),
     ]);
-    collectStartGarbage();
     const credentials = channelCredentials({ ca: executorCa, token: tokenFile });
     const client = new CourierServiceClient(executorAddress, credentials, CLIENT_OPTIONS);
     const { sandboxSocket, outboxDir } = this.#config;

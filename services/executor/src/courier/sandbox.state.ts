@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -33,11 +34,8 @@ export async function sandboxState(
 ): Promise<SandboxState> {
   const path = join(dirname(socket), 'ready.json');
   for (let waited = 0; waited < silentMs; waited += LOOK_MS) {
-    const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return null;
-      throw error;
-    });
-    if (text !== null) return stateOf(text);
+    // Looks without an error for each miss: these would cost the Pod more than the rest of the wait.
+    if (statSync(path, { throwIfNoEntry: false })) return stateOf(await readFile(path, 'utf8'));
     await wait(LOOK_MS, undefined, { signal });
   }
   return { strength: '', fault: `the sandbox said nothing for ${silentMs / 1_000} s` };
