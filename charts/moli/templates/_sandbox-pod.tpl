@@ -45,14 +45,22 @@ initContainers:
     resources:
       requests: {{- include "moli.sandbox.resources" .of.requests | nindent 8 }}
       limits: {{- include "moli.sandbox.resources" .of.limits | nindent 8 }}
-    # By a command: the kubelet needs no way into the Pod's network.
+    # By a command: the kubelet needs no way into the Pod's network. Each look starts a process in the Pod, so the first one waits for the sandbox to say
+    # how it is, and the next are rare: the courier knows without them.
     readinessProbe:
       exec:
-        command: [/usr/bin/python3, -I, -S, -c, "import json; assert json.load(open('/run/moli/ready.json'))['ready'] is True"]
-      # Each look starts a process in the Pod, and the courier knows without it. A node that is not busy takes four seconds.
-      initialDelaySeconds: 4
-      periodSeconds: 10
-      timeoutSeconds: 5
+        command:
+          - /usr/bin/python3
+          - -I
+          - -S
+          - -c
+          - |
+            import json, os, time
+            while not os.path.exists('/run/moli/ready.json'):
+                time.sleep(0.1)
+            assert json.load(open('/run/moli/ready.json'))['ready'] is True
+      periodSeconds: 30
+      timeoutSeconds: 30
     volumeMounts:
       - { name: run, mountPath: /run/moli }
       - { name: sandbox-tmp, mountPath: /tmp }

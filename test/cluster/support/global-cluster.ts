@@ -34,7 +34,7 @@ export default async function setup(): Promise<() => Promise<void>> {
     executor: { replicas: 1 },
     admin: { email: 'owner@moli.test' },
     // Kubernetes waits for half of the grace period before a namespace with Pods is gone.
-    sandbox: { profiles: { python: { min: 3, max: 6 } }, terminationGracePeriodSeconds: 120 },
+    sandbox: { profiles: { python: { min: 3, max: 6 } }, terminationGracePeriodSeconds: 60 },
   };
   await said('the release is installed', () => install(RELEASE, NAMESPACE, values));
   const place = await arrive({ host, modelPort, values, ...(tool ? { tool } : {}) });
