@@ -65,7 +65,7 @@ export class CourierProcesses {
     const { folder } = this.#options;
     this.#address = address;
     writeFileSync(join(folder, 'token'), this.#token);
-    this.#bundle = join(folder, 'courier.mjs');
+    this.#bundle = join(folder, 'courier.cjs');
     const { output, ...input } = courierBundle as { output: object };
     await (await rolldown({ ...input, cwd: join(import.meta.dirname, '../../..'), logLevel: 'silent' })).write({
       ...output,
