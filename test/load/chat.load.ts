@@ -15,7 +15,7 @@ import { appendEvents, type LoadContext } from './context.ts';
 import { memoryOf } from './memory.load.ts';
 import { digits, type Figures, figuresOf, printSeries, printTable } from './statistics.ts';
 
-const agent = new Agent({ connections: 512 });
+const agent = new Agent({ connections: 2048 });
 const MODEL = { apiKey: 'test-key', models: ['scripted-test'] };
 
 function playModel(context: LoadContext, script: Script): Promise<ModelServer> {

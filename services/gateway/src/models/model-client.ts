@@ -34,7 +34,6 @@ export type Answer = Dispatcher.ResponseData;
 /** Connections of one process to model servers, shared by all tenants; kept alive between requests. */
 export function modelAgent(timeouts: ModelTimeouts = MODEL_TIMEOUTS): Agent {
   return new Agent({
-    connections: 256,
     connect: modelConnector(timeouts.connectMs),
     headersTimeout: timeouts.headersMs,
     // Streams have their own timer for each piece.

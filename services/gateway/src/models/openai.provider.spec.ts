@@ -364,3 +364,18 @@ test('history goes out in the protocol, with broken arguments made an object', a
     { role: 'tool', tool_call_id: 'c1', content: 'bad' },
   ]);
 });
+
+test('no question waits for the answer to another one, however many there are', async () => {
+  const questions = 600;
+  const waiting: ServerResponse[] = [];
+  const url = await raw((_, response) => {
+    waiting.push(response);
+    if (waiting.length < questions) return;
+    for (const each of waiting) {
+      each.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(completion('ok')));
+    }
+  });
+  const model = provider(`${url}/v1`);
+  const answers = await Promise.all(Array.from({ length: questions }, () => collect(model.streamChat(QUESTION, [TOOL]))));
+  expect(answers.filter(({ text }) => text === 'ok')).toHaveLength(questions);
+});
