@@ -36,7 +36,7 @@ STOPSIGNAL SIGTERM
 FROM node-runtime AS gateway
 COPY --from=build /out/gateway /app
 # A young generation of 4 MiB instead of 16: 10 to 20 MB less at rest.
-ENV NODE_OPTIONS=--max-semi-space-size=4 MOLI_HOST=0.0.0.0 MOLI_PORT=8000 MOLI_WEB_DIR=/app/services/web/dist
+ENV NODE_OPTIONS=--max-semi-space-size=16 MOLI_HOST=0.0.0.0 MOLI_PORT=8000 MOLI_WEB_DIR=/app/services/web/dist
 USER 10000:10000
 EXPOSE 8000
 ENTRYPOINT ["/usr/local/bin/node", "/app/services/gateway/dist/main.js"]

@@ -45,7 +45,7 @@
 {{- end }}
 - name: MOLI_SHUTDOWN_SECONDS
   value: {{ .Values.gateway.drainSeconds | quote }}
-{{ include "moli.commonEnv" (dict "ctx" . "service" "gateway" "options" "--max-semi-space-size=4") }}
+{{ include "moli.commonEnv" (dict "ctx" . "service" "gateway" "options" "--max-semi-space-size=16") }}
 {{- with .Values.gateway.extraEnv }}
 {{ toYaml . }}
 {{- end }}
