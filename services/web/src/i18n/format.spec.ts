@@ -69,6 +69,17 @@ describe('formatTable', () => {
       '1 column · 1 row',
     );
   });
+  it.each([
+    ['utf-8-sig', 'UTF-8'],
+    ['utf-8', 'UTF-8'],
+    ['gb18030', 'GB18030'],
+    ['utf-16le', 'UTF-16LE'],
+    ['big5', 'Big5'],
+    ['shift_jis', 'Shift-JIS'],
+  ])('calls the encoding %s what people call it', (encoding, name) => {
+    locale.value = 'en';
+    expect(formatTable({ ...table, encoding })).toBe(`${name} · 5 columns · 1,204 rows`);
+  });
   it('groups numbers', () => {
     expect(formatNumber(1_234_567)).toBe('1,234,567');
   });

@@ -60,11 +60,9 @@ export function formatTable(table: TableSniff): string {
 /** Names of encodings as people know them. */
 function encodingName(encoding: string): string {
   const known: Record<string, string> = {
-    'utf-8': 'UTF-8',
-    utf8: 'UTF-8',
-    gbk: 'GBK',
-    gb18030: 'GB18030',
+    'utf-8-sig': 'UTF-8',
     big5: 'Big5',
+    shift_jis: 'Shift-JIS',
   };
   return known[encoding.toLowerCase()] ?? encoding.toUpperCase();
 }
