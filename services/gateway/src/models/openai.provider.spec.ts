@@ -376,6 +376,8 @@ test('no question waits for the answer to another one, however many there are', 
     }
   });
   const model = provider(`${url}/v1`);
-  const answers = await Promise.all(Array.from({ length: questions }, () => collect(model.streamChat(QUESTION, [TOOL]))));
+  const answers = await Promise.all(
+    Array.from({ length: questions }, () => collect(model.streamChat(QUESTION, [TOOL]))),
+  );
   expect(answers.filter(({ text }) => text === 'ok')).toHaveLength(questions);
 });
