@@ -84,17 +84,25 @@ class IdleTimeout extends Error {}
 
 /** The pieces of a body; breaks with IdleTimeout when the next one takes longer than `idleMs` says at that moment. */
 async function* pieces(answer: Answer, idleMs: () => number): AsyncGenerator<Buffer> {
-  let timer: NodeJS.Timeout | undefined;
-  const arm = () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => answer.body.destroy(new IdleTimeout()), idleMs());
+  let waiting = true;
+  let waitMs = idleMs();
+  const over = (): void => {
+    // The consumer was busy: the server is not to blame.
+    if (waiting) answer.body.destroy(new IdleTimeout());
   };
+  // Started anew for each piece rather than made anew: there are thousands a second.
+  let timer = setTimeout(over, waitMs);
   try {
-    arm();
     for await (const piece of answer.body.iterator({ destroyOnReturn: false })) {
-      clearTimeout(timer);
+      waiting = false;
       yield piece as Buffer;
-      arm();
+      waiting = true;
+      if (idleMs() === waitMs) timer.refresh();
+      else {
+        clearTimeout(timer);
+        waitMs = idleMs();
+        timer = setTimeout(over, waitMs);
+      }
     }
   } finally {
     clearTimeout(timer);

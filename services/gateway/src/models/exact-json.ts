@@ -13,8 +13,8 @@ interface ExactJson {
 /** Part of V8 since 11.4; TypeScript's libraries do not name it yet. */
 const json = JSON as unknown as ExactJson;
 
-/** Doubles hold any 15 significant digits; shorter numbers need no look. */
-const MAYBE_LOSSY = /\d{16}|\d[.\d]{16}|\d[eE][+-]?\d{2}/;
+/** Doubles hold any 15 significant digits; shorter numbers need no look. Nor do digits inside a word: hexadecimal ids are in every frame of a stream. */
+export const MAYBE_LOSSY = /(?:^|[\s,:[-])(?:\d{16}|\d[.\d]{16}|[.\d]+[eE][+-]?\d{2})/;
 
 /** Throws SyntaxError like JSON.parse. */
 export function parseExact(text: string): unknown {

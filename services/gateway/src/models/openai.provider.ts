@@ -68,12 +68,14 @@ export class OpenAiProvider implements ModelProvider {
   ): AsyncGenerator<ModelEvent> {
     let outcome: 'ok' | 'failed' | 'stopped' = 'stopped';
     try {
-      for await (const event of this.#retried(messages, tools, options)) {
-        if (event.type === 'end') {
-          outcome = 'ok';
-          if (event.usage) this.#settle(messages, tools, event.usage);
+      for await (const events of this.#retried(messages, tools, options)) {
+        for (const event of events) {
+          if (event.type === 'end') {
+            outcome = 'ok';
+            if (event.usage) this.#settle(messages, tools, event.usage);
+          }
+          yield event;
         }
-        yield event;
       }
     } catch (thrown) {
       if (thrown instanceof AppError) outcome = 'failed';
@@ -88,15 +90,16 @@ export class OpenAiProvider implements ModelProvider {
     messages: readonly ModelMessage[],
     tools: readonly ModelTool[],
     options: ChatOptions,
-  ): AsyncGenerator<ModelEvent> {
+  ): AsyncGenerator<readonly ModelEvent[]> {
     const started = performance.now();
     let delivered = false;
     for (let tries = 0; ; tries++) {
       try {
-        for await (const event of this.#once(messages, tools, options)) {
+        for await (const events of this.#once(messages, tools, options)) {
+          if (events.length === 0) continue;
           if (!delivered) this.#observer.firstToken?.((performance.now() - started) / 1000);
           delivered = true;
-          yield event;
+          yield events;
         }
         return;
       } catch (fault) {
@@ -161,13 +164,13 @@ export class OpenAiProvider implements ModelProvider {
     messages: readonly ModelMessage[],
     tools: readonly ModelTool[],
     options: ChatOptions,
-  ): AsyncGenerator<ModelEvent> {
+  ): AsyncGenerator<readonly ModelEvent[]> {
     const answer = await this.#open(messages, tools, options);
     const assembler = new StreamAssembler({ offered: tools.map((tool) => tool.name), newId: () => newId('call') });
     const reader = new AnswerReader(this.client, this.#timeouts.idleMs);
     let broken: unknown;
     try {
-      for await (const events of reader.read(answer, assembler)) yield* events;
+      for await (const events of reader.read(answer, assembler)) yield events;
     } catch (thrown) {
       options.signal?.throwIfAborted();
       if (thrown instanceof AppError) throw thrown;
@@ -178,7 +181,7 @@ export class OpenAiProvider implements ModelProvider {
       else answer.body.destroy();
     }
     const { events, fault } = assembler.finish();
-    yield* events;
+    yield events;
     if (fault)
       throw broken !== undefined && fault.code === 'model_cut' ? reader.faultOfBreak(broken) : this.#cleaned(fault);
   }

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { TenantTx } from '../database/tenant-db.ts';
 import type { EventType, SessionEvent } from './event.schema.ts';
 import type { HeldSession } from './log-writer.ts';
-import { type PendingEvent } from './pending-events.ts';
+import { type PendingEvent } from './pending-event.ts';
 import { toEvent } from './session-events.ts';
 
 /** Events that are appended by the request that makes them, under the session's row lock, and not by the turn's writer. */

@@ -1,5 +1,5 @@
 import type { EventData, EventType } from './event.schema.ts';
-import type { PendingEvent } from './pending-events.ts';
+import { goesOn, type PendingEvent, type PendingPiece } from './pending-event.ts';
 import { StorablePieces, storableData } from './storable.ts';
 
 /** The turn and the answer that an event belongs to. */
@@ -29,6 +29,8 @@ interface OpenText {
   readonly rest: Record<string, unknown>;
   readonly ids: EventIds;
   readonly pieces: StorablePieces;
+  /** Its newest event while that is not handed over: what follows goes into it. */
+  event: PendingPiece | undefined;
 }
 
 /**
@@ -37,7 +39,7 @@ interface OpenText {
  */
 export class LogWriter {
   readonly held: HeldSession;
-  /** The answer being written, exactly as the log holds it. */
+  /** The answer being written, exactly as the log holds it; whole when no text is open. */
   readonly answer = { text: '', reasoning: '' };
   /** Sequence number of the last event that this writer stored. */
   lastSeq: number;
@@ -101,6 +103,7 @@ export class LogWriter {
 
   /** For the log: hands over what waits to be written. */
   take(): PendingEvent[] {
+    if (this.#open) this.#seal(this.#open);
     return this.#pending.splice(0);
   }
 
@@ -124,25 +127,41 @@ export class LogWriter {
   #addPiece(key: string, type: OpenText['type'], rest: Record<string, unknown>, text: string, ids: EventIds): void {
     if (this.#open?.key !== key) {
       this.#close();
-      this.#open = { key, type, rest, ids, pieces: new StorablePieces() };
+      this.#open = { key, type, rest, ids, pieces: new StorablePieces(), event: undefined };
     }
-    this.#emit(this.#open as OpenText, (this.#open as OpenText).pieces.push(text));
+    this.#emit(this.#open, this.#open.pieces.push(text));
   }
 
   #close(): void {
     const open = this.#open;
     this.#open = undefined;
-    if (open) this.#emit(open, open.pieces.end());
+    if (!open) return;
+    this.#emit(open, open.pieces.end());
+    this.#seal(open);
   }
 
-  #emit({ key, type, rest, ids }: OpenText, text: string): void {
+  /** Into the event that waits already, where there is one: hundreds of streams would else leave an event for each token until the next flush. */
+  #emit(open: OpenText, text: string): void {
     if (!text) return;
-    if (type === 'text.delta') this.answer.text += text;
-    if (type === 'reasoning.delta') this.answer.reasoning += text;
+    if (open.event && goesOn(open.event, text)) {
+      open.event.data.text += text;
+      return;
+    }
+    this.#seal(open);
+    const { key, type, rest, ids } = open;
     const first = !this.#begun.has(key);
     this.#begun.add(key);
-    const { turnId, messageId } = ids;
-    this.#add({ type, turnId, messageId, at: new Date(), data: { ...rest, text } }, first);
+    open.event = { type, turnId: ids.turnId, messageId: ids.messageId, at: new Date(), data: { ...rest, text } };
+    this.#add(open.event, first);
+  }
+
+  /** Nothing more goes into its newest event. */
+  #seal(open: OpenText): void {
+    const { event, type } = open;
+    open.event = undefined;
+    if (!event) return;
+    if (type === 'text.delta') this.answer.text += event.data.text;
+    if (type === 'reasoning.delta') this.answer.reasoning += event.data.text;
   }
 
   #add(event: PendingEvent, now: boolean): void {

@@ -1,5 +1,5 @@
 import type { EventType, SessionEvent } from './event.schema.ts';
-import type { PendingEvent } from './pending-events.ts';
+import type { PendingEvent } from './pending-event.ts';
 
 /** A stored event as a reader gets it: its place, and the text to send. */
 export interface EventLine {

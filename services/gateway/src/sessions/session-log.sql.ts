@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { Database } from '../database/schema.ts';
-import type { PendingEvent } from './pending-events.ts';
+import type { PendingEvent } from './pending-event.ts';
 
 /** An event with the session it goes to and the right to write there. */
 export interface AddressedEvent {

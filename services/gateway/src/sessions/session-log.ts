@@ -11,7 +11,7 @@ import { LOG_DB, REDIS } from '../tokens.ts';
 import type { SessionEvent } from './event.schema.ts';
 import { readWritten } from './events.store.ts';
 import { type HeldSession, LogWriter, type WriterHost } from './log-writer.ts';
-import { mergePieces, type PendingEvent } from './pending-events.ts';
+import type { PendingEvent } from './pending-event.ts';
 import { eventChannel, toEvent, toLine } from './session-events.ts';
 import { insertEvents } from './session-log.sql.ts';
 
@@ -34,8 +34,6 @@ const RETRY_MILLISECONDS = 250;
 interface Share {
   readonly writer: LogWriter;
   readonly events: PendingEvent[];
-  /** Appended events that the merged ones stand for. */
-  readonly appended: number;
 }
 
 const staleFence = (): AppError =>
@@ -146,12 +144,11 @@ export class SessionLog implements WriterHost, OnModuleDestroy {
       }
       this.#dirty.delete(writer);
       this.#urgent.delete(writer);
-      const taken = writer.take();
-      if (taken.length === 0) continue;
-      const events = mergePieces(taken);
+      const events = writer.take();
+      if (events.length === 0) continue;
       count += events.length;
       for (const event of events) characters += typeof event.data.text === 'string' ? event.data.text.length : 256;
-      shares.push({ writer, events, appended: taken.length });
+      shares.push({ writer, events });
     }
     return shares;
   }
@@ -198,8 +195,8 @@ export class SessionLog implements WriterHost, OnModuleDestroy {
     this.publish(live);
   }
 
-  #accepted({ writer, events, appended }: Share, numbers: readonly number[]): SessionEvent[] {
-    writer.stored(appended, numbers.at(-1) as number);
+  #accepted({ writer, events }: Share, numbers: readonly number[]): SessionEvent[] {
+    writer.stored(events.length, numbers.at(-1) as number);
     return events.map((event, i) => toEvent(writer.held.sessionId, numbers[i] as number, event));
   }
 

@@ -32,7 +32,7 @@ export async function* readSession(
   after: number,
   signal: AbortSignal,
 ): AsyncGenerator<EventLine[]> {
-  const live = new LiveBuffer();
+  const live = new LiveBuffer(signal);
   const end = await feed.listen(sessionId, (line) => live.push(line));
   try {
     let last = after;
@@ -62,11 +62,12 @@ export async function* readSession(
         last = (lines.at(-1) as EventLine).seq;
         yield lines;
       } else if (!live.mustLook) {
-        await live.wait(CHECK_MILLISECONDS, signal);
+        await live.wait();
       }
     }
   } finally {
     end();
+    live.close();
   }
 }
 
@@ -103,6 +104,23 @@ class LiveBuffer {
   #lines: EventLine[] = [];
   #characters = 0;
   #wake: (() => void) | undefined;
+  readonly #signal: AbortSignal;
+  readonly #onAbort = (): void => this.#wake?.();
+  /** One for the life of the reader: it waits many times a second. */
+  readonly #check = setTimeout(() => {
+    this.mustLook = true;
+    this.#wake?.();
+  }, CHECK_MILLISECONDS);
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+    signal.addEventListener('abort', this.#onAbort);
+  }
+
+  close(): void {
+    clearTimeout(this.#check);
+    this.#signal.removeEventListener('abort', this.#onAbort);
+  }
 
   push(line: EventLine): void {
     // The news that a session is gone has no place of its own in the log.
@@ -140,21 +158,12 @@ class LiveBuffer {
   }
 
   /** Resolves when something came, when the time is over (then Postgres is looked at), or on abort. */
-  async wait(milliseconds: number, signal: AbortSignal): Promise<void> {
-    if (this.#lines.length > 0 || signal.aborted) return;
+  async wait(): Promise<void> {
+    if (this.#lines.length > 0 || this.#signal.aborted) return;
+    this.#check.refresh();
     await new Promise<void>((resolve) => {
-      const done = (): void => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', done);
-        this.#wake = undefined;
-        resolve();
-      };
-      const timer = setTimeout(() => {
-        this.mustLook = true;
-        done();
-      }, milliseconds);
-      signal.addEventListener('abort', done, { once: true });
-      this.#wake = done;
+      this.#wake = resolve;
     });
+    this.#wake = undefined;
   }
 }

@@ -1,10 +1,7 @@
-import { exactDigits, parseExact } from '../models/exact-json.ts';
+import { exactDigits, MAYBE_LOSSY, parseExact } from '../models/exact-json.ts';
 
 /** What Postgres' jsonb refuses: the NUL character and half a surrogate pair. One such event would fail the flush of every session. */
 const SUSPECT = /\\u0000|\\ud[89a-f]/i;
-
-/** What may be a number with more digits than a double holds. */
-const LONG_NUMBER = /\d{16}|\d[.\d]{16}|\d[eE][+-]?\d{2}/;
 
 /** Text that can be stored: NUL and lone surrogates become U+FFFD. */
 export function storableText(text: string): string {
@@ -30,7 +27,7 @@ function deepClean(value: unknown): unknown {
 export function storableData(value: object): Record<string, unknown> {
   const text = JSON.stringify(value);
   const plain = parseExact(text);
-  return (SUSPECT.test(text) || LONG_NUMBER.test(text) ? deepClean(plain) : plain) as Record<string, unknown>;
+  return (SUSPECT.test(text) || MAYBE_LOSSY.test(text) ? deepClean(plain) : plain) as Record<string, unknown>;
 }
 
 /**

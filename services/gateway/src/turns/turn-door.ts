@@ -3,7 +3,7 @@ import type { TenantTx } from '../database/tenant-db.ts';
 import type { SessionEvent } from '../sessions/event.schema.ts';
 import { insertReserved } from '../sessions/events.store.ts';
 import type { HeldSession } from '../sessions/log-writer.ts';
-import type { PendingEvent } from '../sessions/pending-events.ts';
+import type { PendingEvent } from '../sessions/pending-event.ts';
 import { toEvents } from '../sessions/session-events.ts';
 import { SessionLog } from '../sessions/session-log.ts';
 import { turnRunning } from '../sessions/sessions.errors.ts';

@@ -41,9 +41,9 @@ interface Setting {
 
 /** What the model said in one step. */
 interface StepAnswer {
-  text: string;
-  reasoning: string;
-  readonly calls: ModelCall[];
+  readonly text: string;
+  readonly reasoning: string;
+  readonly calls: readonly ModelCall[];
 }
 
 /**
@@ -170,7 +170,14 @@ export class TurnLoop {
     context: { messages: ModelMessage[]; tokens: number },
   ): Promise<StepAnswer> {
     const { writer, ids, signal, meter } = turn;
-    const answer: StepAnswer = { text: '', reasoning: '', calls: [] };
+    const before = { text: writer.answer.text.length, reasoning: writer.answer.reasoning.length };
+    const calls: ModelCall[] = [];
+    // The writer has the text already: gathered here as well, each token of each stream would be kept twice.
+    const said = (): StepAnswer => {
+      writer.endText();
+      const { text, reasoning } = writer.answer;
+      return { text: text.slice(before.text), reasoning: reasoning.slice(before.reasoning), calls };
+    };
     let usage: ModelUsage | undefined;
     try {
       for await (const event of choice.provider.streamChat(context.messages, tools, { signal })) {
@@ -180,21 +187,17 @@ export class TurnLoop {
           continue;
         }
         this.#firstToken(turn);
-        if (event.type === 'text') {
-          answer.text += event.text;
-          writer.piece('text.delta', event.text, ids);
-        } else if (event.type === 'reasoning') {
-          answer.reasoning += event.text;
-          writer.piece('reasoning.delta', event.text, ids);
-        } else answer.calls.push(event.call);
+        if (event.type === 'text') writer.piece('text.delta', event.text, ids);
+        else if (event.type === 'reasoning') writer.piece('reasoning.delta', event.text, ids);
+        else calls.push(event.call);
       }
       signal.throwIfAborted();
-      return answer;
+      return said();
     } finally {
       // The provider counts what it sent when the server does not say, or the answer was cut.
       meter.tokens(
         usage?.promptTokens ?? context.tokens,
-        usage?.completionTokens ?? (await completionTokens(choice, answer)),
+        usage?.completionTokens ?? (await completionTokens(choice, said())),
       );
     }
   }

@@ -6,7 +6,7 @@ import { FilesService } from '../files/files.service.ts';
 import type { Caller } from '../identity/caller.ts';
 import { newId } from '../ids.ts';
 import type { EventData } from '../sessions/event.schema.ts';
-import type { PendingEvent } from '../sessions/pending-events.ts';
+import type { PendingEvent } from '../sessions/pending-event.ts';
 import { messageNotFound, sessionNotFound } from '../sessions/sessions.errors.ts';
 import type { Accepted, NewMessage } from '../sessions/sessions.schema.ts';
 import { type LockedSession, SessionsStore } from '../sessions/sessions.store.ts';
