@@ -29,6 +29,23 @@ test('help is asked for in several ways and names every public command', () => {
   expect(parseCommandLine([]).help).not.toContain('supervise');
 });
 
+test('half a command leads to those that begin with it', () => {
+  const help = parseCommandLine(['user', '--help']).help;
+  expect(help).toContain('./moli user invite EMAIL');
+  expect(help).not.toContain('./moli up');
+  const wrong = (argv: string[]) => {
+    try {
+      parseCommandLine(argv);
+    } catch (error) {
+      return (error as UsageError).text.en;
+    }
+    return '';
+  };
+  expect(wrong(['user', 'remove'])).toMatch(/^There is no command "user remove"\.\n[^]*user invite/);
+  expect(wrong(['key'])).toMatch(/^There is no command "key"\.\n[^]*key create/);
+  expect(wrong(['key'])).not.toContain('./moli up');
+});
+
 test.each([
   [['frobnicate']],
   [['--frobnicate']],

@@ -118,8 +118,14 @@ export function parseCommandLine(argv: readonly string[]): Arguments {
   const pair = `${words[0]} ${words[1] ?? ''}`;
   const name = pair in COMMANDS ? pair : (words[0] as string);
   const command = COMMANDS[name];
-  if (!command) throw unknown(name);
-  if (argv.includes('--help') || argv.includes('-h')) {
+  const helpWanted = argv.includes('--help') || argv.includes('-h');
+  if (!command) {
+    const group = Object.keys(COMMANDS).filter((known) => known.startsWith(`${words[0]} `));
+    if (group.length === 0) throw unknown(name);
+    if (helpWanted) return { command: 'help', rest: [], options: {}, help: helpText(group) };
+    throw unknown(pair.trim(), group);
+  }
+  if (helpWanted) {
     return { command: name, rest: [], options: {}, help: `./moli ${command.usage}\n    ${inWords(command.does)}` };
   }
   const { values, positionals } = parseOptions(argv, name, command);
@@ -146,15 +152,16 @@ function wrong(command: Command, detail?: string): UsageError {
   return new UsageError({ zh: `${lead}用法：./moli ${command.usage}`, en: `${lead}Usage: ./moli ${command.usage}` });
 }
 
-function unknown(name: string): UsageError {
+/** `near`: the commands that may have been meant; without it, all. */
+function unknown(name: string, near?: readonly string[]): UsageError {
   return new UsageError({
-    zh: `没有命令「${name}」。\n${helpText()}`,
-    en: `There is no command "${name}".\n${helpText()}`,
+    zh: `没有命令「${name}」。\n${helpText(near)}`,
+    en: `There is no command "${name}".\n${helpText(near)}`,
   });
 }
 
-function helpText(): string {
-  const shown = Object.values(COMMANDS).filter((command) => !command.hidden);
+function helpText(names: readonly string[] = Object.keys(COMMANDS)): string {
+  const shown = names.map((name) => COMMANDS[name] as Command).filter((command) => !command.hidden);
   const rows = shown.map((command) => `  ./moli ${command.usage}\n      ${inWords(command.does)}`);
   const head = { zh: 'Moli（魔力）：自托管的 AI 工作台。', en: 'Moli: a self-hosted AI workbench.' };
   return [inWords(head), '', ...rows].join('\n');
