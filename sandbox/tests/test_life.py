@@ -11,8 +11,10 @@ from moli_sandbox import cgroup_tree
 from support import BOX, PYTHON, SYSTEM_PYTHON, Box, descendants, group_folders, needs_python, needs_root, ordinary_user, unittest, until
 
 GENERATION_RUNS = 50
-# Launcher and init; nursery and zygote; program and monitor of each of three slots (two and a spare).
-IDLE_PROCESSES = 2 + 2 + 2 * 3
+# Two and a spare.
+SLOTS = 3
+# Launcher and init; nursery and zygote; program and monitor of each slot.
+IDLE_PROCESSES = 2 + 2 + 2 * SLOTS
 
 
 def alive(pids):
@@ -138,7 +140,7 @@ class Life(unittest.TestCase):
     @needs_root
     def test_a_monitor_keeps_nothing_of_a_run(self):
         box = self.start()
-        monitors = monitors_of(box)
+        monitors = all_monitors(box)
         until(lambda: all('[eventpoll]' in str(descriptors_of(pid)) for pid in monitors), 'all to wait for a run')
         before = {pid: descriptors_of(pid) for pid in monitors}
         for code in ('print(1)', 'open("a.txt", "w").write("x")', 'import os\nos.makedirs("x/y")\nopen("x/y/z", "w").write("x")', '1 / 0', 'exit(3)'):
@@ -153,16 +155,16 @@ class Life(unittest.TestCase):
         says = 'import os, struct\nnonce = display.__self__.sender.nonce\ndef say(kind, text): os.write(3, nonce + struct.pack("<cII", kind, len(text), 0) + text)\n'
         foreign = ('say(b"X", b"{}")', 'say(b"P", b"[" * 9)', 'say(b"P", b\'{"mimeType": "text/plain", "other": 1}\')', 'say(b"P", b"7")', 'say(b"R", b"[]")')
         for code in ('while True: pass', 'import os\nos._exit(0)', 'import os\nos.write(3, b"x" * 100)', *(says + line for line in foreign)):
-            monitors = monitors_of(box)
+            monitors = all_monitors(box)
             box.run(code, limits={'wallSeconds': 1})
-            until(lambda: len(monitors_of(box)) == len(monitors) and monitors_of(box) != monitors, 'another monitor to take its place')
+            until(lambda: len(monitors_of(box)) == SLOTS and monitors_of(box) != monitors, 'another monitor to take its place')
 
     def test_a_monitor_that_dies_is_replaced(self):
         box = self.start()
-        monitors = monitors_of(box)
+        monitors = all_monitors(box)
         for pid in monitors:
             os.kill(pid, signal.SIGKILL)
-        until(lambda: len(monitors_of(box)) == len(monitors) and not monitors_of(box) & monitors, 'others to take their place')
+        until(lambda: len(monitors_of(box)) == SLOTS and not monitors_of(box) & monitors, 'others to take their place')
         for number in range(len(monitors)):
             self.assertEqual(box.run(f'print({number})').text, f'{number}\n')
 
@@ -262,6 +264,12 @@ def monitors_of(box):
     generation = [pid for pid in descendants(box.process.pid) if b'zygote.py' in command_line(pid)]
     nursery = min(pid for pid in generation if b'init.py' in command_line(parent_of(pid)))
     return {pid for pid in generation if parent_of(pid) == nursery}
+
+
+def all_monitors(box):
+    """The ids once there is a monitor for each slot: a box may be ready before the nursery has made the last one."""
+    until(lambda: len(monitors_of(box)) == SLOTS, 'a monitor for each slot')
+    return monitors_of(box)
 
 
 def descriptors_of(pid):
