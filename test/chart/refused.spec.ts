@@ -21,6 +21,11 @@ const REFUSED: readonly (readonly [string, Values, RegExp])[] = [
     /\/sandbox\/profiles\/python\/outbox/,
   ],
   [
+    'libraries that nobody knows',
+    { ...EVAL, sandbox: { profiles: { python: { preload: 'all' } } } },
+    /\/sandbox\/profiles\/python\/preload/,
+  ],
+  [
     'a profile with half of its values',
     { ...EVAL, sandbox: { profiles: { shell: { min: 1 } } } },
     /\/sandbox\/profiles\/shell/,

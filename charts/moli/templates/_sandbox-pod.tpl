@@ -29,7 +29,7 @@ initContainers:
     restartPolicy: Always
     image: {{ include "moli.image" (dict "ctx" $ctx "name" "sandbox") }}
     imagePullPolicy: {{ $ctx.Values.image.pullPolicy }}
-    args: [--state, /run/moli, --pod, --min-strength, {{ include "moli.sandbox.strength" $ctx }}]
+    args: [--state, /run/moli, --pod, --min-strength, {{ include "moli.sandbox.strength" $ctx }}, --preload, {{ .of.preload | default "core" }}]
     securityContext:
       {{- include "moli.containerSecurity" $ctx | nindent 6 }}
       runAsUser: 10001
