@@ -29,6 +29,7 @@ function steadyLoad(): { stop(): Promise<{ sent: number; failed: string[] }> } {
   const open = new Set<Promise<void>>();
   let sent = 0;
   const ask = async (): Promise<void> => {
+    const at = performance.now();
     sent += 1;
     try {
       const response = await api.request('/v1/agents', { signal: AbortSignal.timeout(30_000) });
@@ -36,7 +37,8 @@ function steadyLoad(): { stop(): Promise<{ sent: number; failed: string[] }> } {
       if (!response.ok) failed.push(`status ${response.status}`);
     } catch (error) {
       const { message, cause } = error as Error;
-      failed.push(`${message} ${cause instanceof Error ? cause.message : ''}`);
+      const after = `after ${Math.round(performance.now() - at)} ms`;
+      failed.push(`${message} ${cause instanceof Error ? `(${cause.name}: ${cause.message}) ` : ''}${after}`);
     }
   };
   const timer = setInterval(() => {
@@ -92,7 +94,10 @@ test('an upgrade of every service under load loses no request, no turn and no ru
     expect(events.at(-1), 'the end of a turn').toMatchObject({ type: 'turn.completed' });
     expect(wordsOf(events).trim().split(' ')).toEqual(Array.from({ length: WORDS }, (_, n) => `word${n}`));
   }
-  console.info(`upgrade in ${seconds.toFixed(0)} s: ${sent} requests, ${failed.length} failed; ${ran} runs; 3 turns`);
+  console.info(
+    `upgrade in ${seconds.toFixed(0)} s: ${sent} requests, ${failed.length} failed; ${ran} runs; 3 turns`,
+    ...failed,
+  );
   expect(failed).toEqual([]);
   expect(ran).toBeGreaterThan(0);
 });
