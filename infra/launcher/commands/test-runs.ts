@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { ROOT } from '../paths.ts';
 import { say } from '../terminal.ts';
 
@@ -9,14 +10,25 @@ export interface Counts {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
+  /** What failed, and what passed only when it was tried again: names of tests with the first lines of what they said. */
+  readonly troubles: readonly string[];
 }
 
-export const NOTHING: Counts = { passed: 0, failed: 0, skipped: 0 };
+export const NOTHING: Counts = { passed: 0, failed: 0, skipped: 0, troubles: [] };
+
+/** Lines of a test's message that are said again at the end. */
+const TROUBLE_LINES = 4;
+const TROUBLE_WIDTH = 300;
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 export function add(one: Counts, two: Counts): Counts {
-  return { passed: one.passed + two.passed, failed: one.failed + two.failed, skipped: one.skipped + two.skipped };
+  return {
+    passed: one.passed + two.passed,
+    failed: one.failed + two.failed,
+    skipped: one.skipped + two.skipped,
+    troubles: [...one.troubles, ...two.troubles],
+  };
 }
 
 /** What Vitest's JSON reporter writes, as far as it is counted. */
@@ -25,7 +37,16 @@ interface Report {
   readonly numFailedTests: number;
   readonly numPendingTests: number;
   readonly numTodoTests: number;
-  readonly testResults: readonly { status: string; assertionResults: readonly unknown[] }[];
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly message: string;
+    readonly assertionResults: readonly {
+      readonly fullName: string;
+      readonly status: string;
+      readonly failureMessages: readonly string[];
+    }[];
+  }[];
 }
 
 /** Runs Vitest projects. A file that can't even be loaded counts as one failed test. */
@@ -54,16 +75,39 @@ export async function runVitest(projects: readonly string[], env: Env): Promise<
 
 /** Every way in which a run was not clean makes at least one failed test. */
 export function countReport(report: Report | undefined, code: number): Counts {
-  if (!report) return { passed: 0, failed: 1, skipped: 0 };
-  const unloadable = report.testResults.filter(
-    (file) => file.status === 'failed' && file.assertionResults.length === 0,
-  ).length;
+  if (!report) return { ...NOTHING, failed: 1, troubles: [`✗ Vitest wrote no report (exit code ${code})`] };
+  const troubles: string[] = [];
+  let unloadable = 0;
+  for (const file of report.testResults) {
+    const path = relative(ROOT, file.name);
+    for (const { fullName, status, failureMessages } of file.assertionResults) {
+      if (status === 'failed') troubles.push(`✗ ${path}: ${fullName}${firstLines(failureMessages)}`);
+      // Vitest keeps what the first try said.
+      else if (failureMessages.length > 0)
+        troubles.push(`! ${path}: ${fullName} (passed when it was tried again)${firstLines(failureMessages)}`);
+    }
+    if (file.status !== 'failed' || file.assertionResults.some(({ status }) => status === 'failed')) continue;
+    if (file.assertionResults.length === 0) unloadable += 1;
+    troubles.push(`✗ ${path}${firstLines([file.message])}`);
+  }
   const failed = report.numFailedTests + unloadable;
+  const unclean = failed === 0 && code !== 0;
   return {
     passed: report.numPassedTests,
-    failed: failed === 0 && code !== 0 ? 1 : failed,
+    failed: unclean ? 1 : failed,
     skipped: report.numPendingTests + report.numTodoTests,
+    troubles: unclean ? [...troubles, `✗ no test failed, but Vitest ended with exit code ${code}`] : troubles,
   };
+}
+
+function firstLines(messages: readonly string[]): string {
+  const lines = stripVTControlCharacters(messages.join('\n'))
+    .split('\n')
+    .filter((line) => line.trim() !== '');
+  return lines
+    .slice(0, TROUBLE_LINES)
+    .map((line) => `\n    ${line.trim().slice(0, TROUBLE_WIDTH)}`)
+    .join('');
 }
 
 /** Runs the sandbox program's own tests, by the interpreter that users get on Debian. */
@@ -83,7 +127,11 @@ export function countUnittest(output: string, code: number): Counts {
   const of = (name: string) => Number(new RegExp(`(?:^|\\W)${name}=(\\d+)`).exec(verdict)?.[1] ?? 0);
   const bad = of('failures') + of('errors') + of('unexpected successes');
   const failed = bad === 0 && code !== 0 ? 1 : bad;
-  return { passed: Math.max(0, ran - bad - of('skipped')), failed, skipped: of('skipped') };
+  const named = [...output.matchAll(/^(?:FAIL|ERROR|UNEXPECTED SUCCESS): (.*)$/gm)].map(
+    ([, name]) => `✗ sandbox/tests: ${name}`,
+  );
+  const troubles = failed > 0 && named.length === 0 ? [`✗ unittest ended with exit code ${code}`] : named;
+  return { passed: Math.max(0, ran - bad - of('skipped')), failed, skipped: of('skipped'), troubles };
 }
 
 /** Measures and prints tables; numbers are no tests, so a script that ends well counts as one passed. */
@@ -91,7 +139,8 @@ export async function runLoad(env: Env): Promise<Counts> {
   const script = join(ROOT, 'test/load/main.ts');
   if (!existsSync(script)) return NOTHING;
   const code = await show(process.execPath, ['--disable-warning=ExperimentalWarning', script], env);
-  return code === 0 ? { passed: 1, failed: 0, skipped: 0 } : { passed: 0, failed: 1, skipped: 0 };
+  if (code === 0) return { ...NOTHING, passed: 1 };
+  return { ...NOTHING, failed: 1, troubles: [`✗ the measurements ended with exit code ${code}`] };
 }
 
 /** Runs a program whose output is for the person's eyes: all of it goes to standard error, the result line stays alone. */

@@ -33,6 +33,8 @@ export async function run({ rest, options }: Arguments): Promise<number> {
     else counts = add(counts, await runVitest(kind === 'unit' ? ['unit', 'web'] : [kind], env));
     if (kind === 'int') counts = add(counts, await runPython(env));
   }
+  // Said again here: what failed an hour ago has left the screen.
+  for (const trouble of counts.troubles) print(trouble);
   print(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
   return counts.failed === 0 ? 0 : 1;
 }

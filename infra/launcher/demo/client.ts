@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Upload } from 'tus-js-client';
 
 /** An event of a session as its stream delivers it. */
@@ -8,6 +9,9 @@ export interface SessionEvent {
   readonly messageId?: string;
   readonly data: Readonly<Record<string, unknown>>;
 }
+
+/** As its streams ask for (`retry:`). */
+const RETRY_MS = 1_000;
 
 /** The public API, as a program with a key calls it. */
 export class ApiClient {
@@ -60,26 +64,27 @@ export class ApiClient {
     });
   }
 
-  /** Follows a session's events after `after` until `signal` aborts. */
+  /**
+   * Follows a session's events after `after` until `signal` aborts, which throws its reason. A stream that ends or breaks is opened again where it
+   * was: its server restarts, or another one goes on.
+   */
   async *events(sessionId: string, signal: AbortSignal, after = 0): AsyncGenerator<SessionEvent> {
-    const response = await this.request(`/v1/sessions/${sessionId}/events?after=${after}`, {
-      headers: { accept: 'text/event-stream' },
-      signal,
-    });
-    if (!response.ok || !response.body) throw new Error(`events → ${response.status} ${await response.text()}`);
-    let buffer = '';
-    for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
-      buffer += text;
-      const blocks = buffer.split('\n\n');
-      buffer = blocks.pop() ?? '';
-      for (const block of blocks) {
-        const data = block
-          .split('\n')
-          .filter((line) => line.startsWith('data:'))
-          .map((line) => line.slice(5).trim())
-          .join('\n');
-        if (data) yield JSON.parse(data) as SessionEvent;
+    let last = after;
+    for (;;) {
+      const response = await this.request(`/v1/sessions/${sessionId}/events?after=${last}`, {
+        headers: { accept: 'text/event-stream' },
+        signal,
+      });
+      if (!response.ok || !response.body) throw new Error(`events → ${response.status} ${await response.text()}`);
+      try {
+        for await (const event of parseEvents(response.body)) {
+          last = event.seq;
+          yield event;
+        }
+      } catch (error) {
+        if (!isBroken(error)) throw error;
       }
+      await sleep(RETRY_MS, undefined, { signal });
     }
   }
 
@@ -90,3 +95,23 @@ export class ApiClient {
     };
   }
 }
+
+async function* parseEvents(body: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<SessionEvent> {
+  let buffer = '';
+  for await (const text of body.pipeThrough(new TextDecoderStream())) {
+    buffer += text;
+    const blocks = buffer.split('\n\n');
+    buffer = blocks.pop() ?? '';
+    for (const block of blocks) {
+      const data = block
+        .split('\n')
+        .filter((line) => line.startsWith('data:'))
+        .map((line) => line.slice(5).trim())
+        .join('\n');
+      if (data) yield JSON.parse(data) as SessionEvent;
+    }
+  }
+}
+
+/** What fetch throws when the connection is lost in the middle of an answer. */
+const isBroken = (error: unknown): boolean => error instanceof TypeError && error.message === 'terminated';

@@ -16,7 +16,6 @@ import { TenantsModule } from './tenants/tenants.module.ts';
 import { ToolsModule } from './tools/tools.module.ts';
 import { TurnsModule } from './turns/turns.module.ts';
 import { UploadsModule } from './uploads/uploads.module.ts';
-import { Drain } from './web/drain.ts';
 import { WebModule } from './web/web.module.ts';
 
 /** Every part of the gateway, one module a folder. */
@@ -44,7 +43,7 @@ export class AppModule {
         SessionsModule,
         TurnsModule,
       ],
-      providers: [ProblemFilter, Drain],
+      providers: [ProblemFilter],
     };
   }
 }

@@ -9,6 +9,7 @@ import { Metrics } from './metrics.ts';
 import { makeObjects } from './objects/objects.provider.ts';
 import { makeRedis } from './redis.ts';
 import { APP_POOL, AUTH_DB, AUTH_POOL, CONFIG, LOG_DB, LOG_POOL, OBJECTS, REDIS } from './tokens.ts';
+import { Drain } from './web/drain.ts';
 
 function pools(config: GatewayConfig) {
   const half = Math.max(2, Math.ceil(config.databasePoolSize / 2));
@@ -37,7 +38,7 @@ export interface PlatformOptions {
   readonly offline?: boolean;
 }
 
-/** What the whole gateway shares, made once: configuration, database doors, Redis, objects, audit, metrics. */
+/** What the whole gateway shares, made once: configuration, database doors, Redis, objects, audit, metrics, the end. */
 @Module({})
 export class PlatformModule implements OnApplicationShutdown {
   constructor(
@@ -62,6 +63,7 @@ export class PlatformModule implements OnApplicationShutdown {
       { provide: OBJECTS, useFactory: () => (offline ? null : makeObjects(config)) },
       AuditStore,
       Metrics,
+      Drain,
     ];
     return {
       module: PlatformModule,

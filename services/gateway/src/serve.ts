@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { log } from '@moli/telemetry';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type pg from 'pg';
@@ -23,12 +22,6 @@ async function assertDatabase(app: NestFastifyApplication): Promise<void> {
     throw new Error(`the database is of a newer version (${unknown.join(', ')}): use that version of Moli`);
 }
 
-/**
- * With this long for the whole stop there is another gateway to go to, and clients get a moment to do so before turns and sockets end here: each
- * answer closes its connection.
- */
-const LONG_STOP_SECONDS = 10;
-const GOODBYE_MS = 3_000;
 /** Connections to Redis and Postgres get this long to close; queues of a Redis that is gone would wait for it for the whole stop. */
 const CLOSE_MS = 5_000;
 
@@ -46,9 +39,9 @@ function stopOnSignals(app: NestFastifyApplication, { shutdownSeconds }: Gateway
       }, afterMs).unref();
     };
     giveUp(shutdownSeconds * 1000);
-    app.get(Drain).begin(() => giveUp(CLOSE_MS));
-    const goodbye = shutdownSeconds >= LONG_STOP_SECONDS ? sleep(GOODBYE_MS) : Promise.resolve();
-    goodbye
+    app
+      .get(Drain)
+      .begin(() => giveUp(CLOSE_MS))
       .then(() => app.close())
       .then(
         () => process.exit(0),

@@ -1,12 +1,8 @@
 import type { RunOutcome } from '@moli/queue';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { SseStream } from '../web/sse-stream.ts';
 import { FROM_START, type StreamedEntry } from './run.streams.ts';
 import type { RunResult } from './runs.schema.ts';
-
-/** Proxies cut connections that are silent for 60 s. */
-const COMMENT_MS = 15_000;
-/** A reader that takes nothing for this long is dropped; it comes back with `Last-Event-ID`. */
-const STALLED_MS = 30_000;
 
 /** Where a reader goes on: an id of the run's stream. */
 export function resumeAfter(request: FastifyRequest): string {
@@ -48,56 +44,29 @@ export function eventsOf(result: RunResult): string {
   ].join('');
 }
 
-/** Opens the event stream; hijacked replies skip Fastify's own sending. Answers a signal that fires when the reader leaves. */
-function open(reply: FastifyReply): AbortSignal {
-  const gone = new AbortController();
-  reply.raw.on('close', () => gone.abort());
-  reply.hijack();
-  reply.raw.writeHead(200, {
-    ...(reply.getHeaders() as Record<string, string>),
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-cache, no-transform',
-    'x-accel-buffering': 'no',
-  });
-  reply.raw.write('retry: 1000\n\n');
-  return gone.signal;
-}
-
 /** Sends the events of a finished run whose live stream has expired. */
-export function sendFinished(reply: FastifyReply, result: RunResult): void {
-  open(reply);
-  reply.raw.end(eventsOf(result));
+export async function sendFinished(reply: FastifyReply, away: AbortSignal, result: RunResult): Promise<void> {
+  const stream = new SseStream(reply, away);
+  await stream.send(eventsOf(result));
+  stream.end();
 }
 
-/** Sends entries until the result or until the reader leaves; more are taken only when the connection has taken the last ones. */
+/** Sends entries until the result, until the reader leaves, or has to come back; `away` fires for the last. */
 export async function sendEntries(
   reply: FastifyReply,
+  away: AbortSignal,
   entries: (signal: AbortSignal) => AsyncIterable<StreamedEntry[]>,
   finish: (outcome: RunOutcome) => Promise<RunResult>,
 ): Promise<void> {
-  const { raw } = reply;
-  const signal = open(reply);
-  const comments = setInterval(() => raw.write(': still here\n\n'), COMMENT_MS);
+  const stream = new SseStream(reply, away);
   try {
-    for await (const batch of entries(signal)) {
+    for await (const batch of entries(stream.over)) {
       let text = '';
       for (const streamed of batch) text += await eventOf(streamed, finish);
-      if (!raw.write(text)) await drained(reply, signal);
-      if (signal.aborted) return;
+      await stream.send(text);
+      if (stream.over.aborted) return;
     }
   } finally {
-    clearInterval(comments);
-    raw.end();
+    stream.end();
   }
-}
-
-async function drained({ raw }: FastifyReply, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(() => raw.destroy(), STALLED_MS);
-  raw.once('drain', resolve);
-  signal.addEventListener('abort', () => resolve(), { once: true });
-  await promise;
-  clearTimeout(timer);
-  raw.off('drain', resolve);
 }

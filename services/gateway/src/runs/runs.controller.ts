@@ -4,6 +4,7 @@ import { ApiResponse } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { type Caller, CurrentCaller } from '../identity/caller.ts';
+import { Drain } from '../web/drain.ts';
 import { RunAccess } from './run.access.ts';
 import { resumeAfter, sendEntries, sendFinished } from './run.events.ts';
 import { RunQueue } from './run.queue.ts';
@@ -23,6 +24,7 @@ export class RunsController {
     @Inject(RunAccess) private readonly access: RunAccess,
     @Inject(RunStreams) private readonly streams: RunStreams,
     @Inject(RunQueue) private readonly queue: RunQueue,
+    @Inject(Drain) private readonly drain: Drain,
   ) {}
 
   /** Runs code and waits for its end; whatever the program did, the answer is 200. With `Prefer: respond-async` 202 at once. */
@@ -71,12 +73,13 @@ export class RunsController {
   ): Promise<void> {
     const state = await this.runs.state(caller, id);
     if (state.state === 'finished' && (await this.queue.runLog.last(id))?.type !== 'result') {
-      sendFinished(reply, state);
+      await sendFinished(reply, this.drain.away, state);
       return;
     }
     const { tenantId } = caller;
     await sendEntries(
       reply,
+      this.drain.away,
       (signal) => this.streams.entries(id, resumeAfter(request), signal),
       async () => this.runs.present(tenantId, await this.runs.ended(tenantId, id)),
     );

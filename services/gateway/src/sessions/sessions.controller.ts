@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import { type Caller, CurrentCaller } from '../identity/caller.ts';
 import { Metrics } from '../metrics.ts';
+import { Drain } from '../web/drain.ts';
 import { resumeAfter, streamEvents, wantsPage } from './event-stream.ts';
 import { exportDisposition, exportJson, exportMarkdown } from './session-export.ts';
 import {
@@ -29,6 +30,7 @@ export class SessionsController {
   constructor(
     @Inject(SessionsService) private readonly sessions: SessionsService,
     @Inject(Metrics) private readonly metrics: Metrics,
+    @Inject(Drain) private readonly drain: Drain,
   ) {}
 
   @Get()
@@ -95,7 +97,7 @@ export class SessionsController {
     await this.sessions.row(caller, id);
     this.metrics.readers.inc({ transport: 'sse' });
     try {
-      await streamEvents(reply, (signal) => this.sessions.follow(caller, id, after, signal));
+      await streamEvents(reply, this.drain.away, (signal) => this.sessions.follow(caller, id, after, signal));
     } finally {
       this.metrics.readers.dec({ transport: 'sse' });
     }

@@ -7,14 +7,13 @@ import { TenantDb } from '../database/tenant-db.ts';
 import type { HeldSession, LogWriter } from '../sessions/log-writer.ts';
 import { SessionLog } from '../sessions/session-log.ts';
 import { SessionsStore } from '../sessions/sessions.store.ts';
+import { stopTimes } from '../stop-times.ts';
 import { CONFIG } from '../tokens.ts';
 import { InputsStore } from './inputs.store.ts';
 import { TurnCut } from './turn-cut.ts';
 import type { TurnInput } from './turn-input.ts';
 import { TurnLoop } from './turn-loop.ts';
 
-/** Of the time that the gateway has to stop: running turns get all but the last seconds to end by themselves, and three quarters of a short time. */
-const LAST_SECONDS = 5;
 /** How long a held session waits for a database that does not answer; after that the sweep takes it. */
 const GIVE_UP_MILLISECONDS = 60_000;
 const RETRY_MILLISECONDS = 500;
@@ -92,10 +91,8 @@ export class TurnRunner {
   /** Lets running turns end, or ends them as interrupted; inputs that wait are left to another gateway. */
   async shutdown(): Promise<void> {
     this.#stopping = true;
-    const { shutdownSeconds } = this.config;
-    const graceSeconds = Math.max(0.75 * shutdownSeconds, shutdownSeconds - LAST_SECONDS);
     const all = (): Promise<unknown> => Promise.all([...this.#work.values()].map(({ done }) => done));
-    await Promise.race([all(), sleep(graceSeconds * 1000, undefined, { ref: false })]);
+    await Promise.race([all(), sleep(stopTimes(this.config).turnsMs, undefined, { ref: false })]);
     for (const sessionId of [...this.#work.keys()]) this.cut(sessionId, new TurnCut('interrupted'));
     await all();
   }
