@@ -3,6 +3,11 @@ import LastSequencer from './test/support/sequencer.ts';
 
 const STACK = './test/support/global-stack.ts';
 const POSTGRES = './libs/testing/src/global-setup.ts';
+/**
+ * Real processes on a machine that is busy with others: what failed once gets another go, and `./moli test` names it at its end. Tests that must not
+ * fail once say `retry: 0`.
+ */
+const RETRY = 1;
 const NEVER = ['**/node_modules/**', '**/dist/**', '**/data/**'];
 
 /** Projects are the kinds of `./moli test`. Those with real processes run one file at a time: they share two cores and one stack. */
@@ -35,6 +40,7 @@ export default defineConfig({
           include: ['{services,libs,infra,test}/**/*.int.spec.ts'],
           exclude: [...NEVER, 'test/{e2e,browser,abuse,cluster}/**'],
           globalSetup: [POSTGRES],
+          retry: RETRY,
           testTimeout: 60_000,
           hookTimeout: 120_000,
         },
@@ -47,6 +53,8 @@ export default defineConfig({
           exclude: NEVER,
           globalSetup: [STACK],
           fileParallelism: false,
+          // What hostile code can do once it can do.
+          retry: kind === 'abuse' ? 0 : RETRY,
           testTimeout: 120_000,
           hookTimeout: 300_000,
         },
@@ -55,8 +63,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'cluster',
-          // A whole cluster on two processors: what took too long once gets another go.
-          retry: 1,
+          retry: RETRY,
           include: ['test/cluster/**/*.spec.ts'],
           exclude: NEVER,
           globalSetup: ['./test/cluster/support/global-cluster.ts'],
