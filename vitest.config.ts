@@ -14,6 +14,10 @@ const NEVER = ['**/node_modules/**', '**/dist/**', '**/data/**'];
 export default defineConfig({
   oxc: { decorator: { legacy: true, emitDecoratorMetadata: true } },
   test: {
+    // Those that start programs take seconds where others take the processors; the default of 5 is a measurement.
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 15_000 } },
     sequence: { sequencer: LastSequencer },
     projects: [
       {
@@ -29,6 +33,8 @@ export default defineConfig({
         test: {
           name: 'web',
           root: './services/web',
+          testTimeout: 60_000,
+          expect: { poll: { timeout: 15_000 } },
           include: ['**/*.spec.ts'],
           exclude: NEVER,
         },
@@ -41,8 +47,6 @@ export default defineConfig({
           exclude: [...NEVER, 'test/{e2e,browser,abuse,cluster}/**'],
           globalSetup: [POSTGRES],
           retry: RETRY,
-          testTimeout: 60_000,
-          hookTimeout: 120_000,
         },
       },
       ...['e2e', 'browser', 'abuse'].map((kind) => ({

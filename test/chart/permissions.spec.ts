@@ -1,10 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { find, HELM, type Manifest, template } from './helm.fixture.ts';
 import { EVAL } from './values.fixture.ts';
-
-// helm takes seconds on a machine that is busy otherwise.
-vi.setConfig({ testTimeout: 60_000 });
 
 const POOLS = ['moli-sandbox-python'];
 

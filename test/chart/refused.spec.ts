@@ -1,9 +1,6 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { HELM, template, type Values } from './helm.fixture.ts';
 import { EVAL, PRODUCTION } from './values.fixture.ts';
-
-// helm takes seconds on a machine that is busy otherwise.
-vi.setConfig({ testTimeout: 60_000 });
 
 /** A typo or a missing partner, and the name of the field that the message has to carry. */
 const REFUSED: readonly (readonly [string, Values, RegExp])[] = [

@@ -1,9 +1,6 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { find, HELM, lint, type Manifest, nameOf, snapshot, template } from './helm.fixture.ts';
 import { CASES, EVAL, PRODUCTION } from './values.fixture.ts';
-
-// helm takes seconds on a machine that is busy otherwise.
-vi.setConfig({ testTimeout: 60_000 });
 
 /** Pods of all kinds, with the name of the object that makes them. */
 function pods(manifests: readonly Manifest[]): { name: string; spec: Manifest }[] {

@@ -86,7 +86,7 @@ describe('the runs processor', () => {
     expect(await outcomeOf(job.runId)).toMatchObject({ verdict: 'ok', stdout: '1\n', runner: 'local' });
     const run = await until(() => exporter.getFinishedSpans().find(({ name }) => name === 'moli.run'), {
       what: 'the span of the run',
-      timeoutMs: 5_000,
+      timeoutMs: 20_000,
     });
     expect(run.spanContext().traceId).toBe(turn.traceId);
     expect(run.attributes).toEqual({ 'moli.run': job.runId, 'moli.verdict': 'ok' });

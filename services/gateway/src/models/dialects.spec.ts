@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkArguments } from '../tools/arguments.ts';
 import { RUN_PYTHON } from '../tools/run-python.schema.ts';
 import { modelAgent } from './model-client.ts';
@@ -8,7 +8,6 @@ import { OpenAiProvider } from './openai.provider.ts';
 import type { ModelMessage } from './provider.types.ts';
 
 /** One conversation, answered in the ways of different vendors: for the rest of Moli there is no difference between them. */
-vi.setConfig({ testTimeout: 60_000 });
 
 const CODE = 'import pandas as pd\nprint(pd.read_csv("a.csv")["销售额"].sum())';
 const ARGUMENTS = JSON.stringify({ code: CODE });

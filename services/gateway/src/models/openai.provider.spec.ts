@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { AppError } from '@moli/errors';
 import { startModelServer } from '@moli/scripted-model';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { modelAgent } from './model-client.ts';
 import { OpenAiProvider } from './openai.provider.ts';
 import type { ModelEvent, ModelMessage, ModelTool } from './provider.types.ts';
@@ -14,8 +14,6 @@ const TOOL: ModelTool = {
   parameters: { type: 'object', properties: { code: { type: 'string' } }, required: ['code'] },
 };
 const KEY = 'sk-test-0123456789abcdef';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const stops: (() => unknown)[] = [];
 afterEach(async () => {
@@ -249,13 +247,13 @@ test('stop closes the socket at once and throws the reason of the signal', async
     }
   }).rejects.toBe(reason);
   expect(seen.join('')).toBe('abc');
-  await vi.waitFor(() => expect(server.requests[0]!.aborted).toBe(true));
+  await expect.poll(() => server.requests[0]!.aborted).toBe(true);
 });
 
 test('a reader that leaves early closes the socket', async () => {
   const server = await scripted([{ reply: { steps: [{ text: 'abc' }, { hang: true }] } }]);
   for await (const _ of provider(server.url).streamChat(QUESTION, [])) break;
-  await vi.waitFor(() => expect(server.requests[0]!.aborted).toBe(true));
+  await expect.poll(() => server.requests[0]!.aborted).toBe(true);
 });
 
 test('a server that answers without streaming is understood', async () => {

@@ -1,8 +1,6 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ModelMessage, ModelTool } from './provider.types.ts';
 import { TokenCounter } from './token-counter.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const user = (content: string): ModelMessage => ({ role: 'user', content });
 const TOOL: ModelTool = {

@@ -1,7 +1,5 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { TokenWorker } from './token-worker.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 test('each text gets its own count, questions at once get their own answers', async () => {
   const worker = new TokenWorker();

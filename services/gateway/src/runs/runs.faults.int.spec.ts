@@ -83,7 +83,7 @@ describe('an executor that is killed', () => {
     if (result.verdict === 'platform_error') {
       expect(result).toMatchObject({ type: 'platform', error: { name: 'executor_lost' }, artifacts: [] });
       expect(result.error?.explanation.zh).toMatch(/\p{Script=Han}/u);
-      await until(async () => (await artifactFiles()).length === 0, { what: 'no object is left', timeoutMs: 5_000 });
+      await until(async () => (await artifactFiles()).length === 0, { what: 'no object is left', timeoutMs: 20_000 });
     }
     expect(await redis.zcard('moli:runs:open')).toBe(0);
     expect((await client.execute({ code: 'print(1)' })).json.stdout).toBe('1\n');

@@ -65,7 +65,7 @@ it('goes on deleting while the API server has too many requests, and says so', a
   answers = [failure(429), failure(429), failure(500), done];
   const remover = new PodRemover(api);
   remover.remove(pod);
-  await until(() => remover.fault?.includes('429'), { what: 'the fault is named', timeoutMs: 5_000 });
+  await until(() => remover.fault?.includes('429'), { what: 'the fault is named', timeoutMs: 20_000 });
   await until(() => asked.length === 4 && remover.fault === null, { what: 'it is deleted', timeoutMs: 10_000 });
   await remover.close(100);
 });

@@ -73,7 +73,7 @@ describe('kubernetes runner', () => {
     const before = pods.removed;
     expect((await runner.run(specOf('print(1)'), new RecordingSink(), never)).verdict).toBe('ok');
     expect((await runner.run(specOf('print(2)'), new RecordingSink(), never)).verdict).toBe('ok');
-    await until(() => pods.removed === before + 2, { what: 'both Pods are removed', timeoutMs: 5_000 });
+    await until(() => pods.removed === before + 2, { what: 'both Pods are removed', timeoutMs: 20_000 });
   });
 
   it('says that a sandbox was lost when its Pod dies under a run, and takes another one', async () => {
@@ -105,14 +105,14 @@ describe('kubernetes runner', () => {
       error: { name: 'MemoryLimit', explanation: { zh: expect.stringContaining('内存超过上限') } },
     });
     pods.endedForMemory = false;
-    await until(() => pods.removed > before, { what: 'the Pod is removed', timeoutMs: 5_000 });
+    await until(() => pods.removed > before, { what: 'the Pod is removed', timeoutMs: 20_000 });
   });
 
   it('goes on with another Pod when one dies while it waits', async () => {
     await until(() => runner.status().idle === 1, { what: 'a courier is idle', timeoutMs: 20_000 });
     const [process] = pods.processes;
     process?.kill('SIGKILL');
-    await until(() => runner.status().idle === 0, { what: 'its death is seen', timeoutMs: 5_000 });
+    await until(() => runner.status().idle === 0, { what: 'its death is seen', timeoutMs: 20_000 });
     const running = runner.run(specOf('print(3)'), new RecordingSink(), never);
     pods.start();
     expect((await running).verdict).toBe('ok');
@@ -126,7 +126,7 @@ describe('kubernetes runner', () => {
   it('tells idle couriers to go when it drains', async () => {
     await until(() => runner.status().idle > 0, { what: 'a courier is idle', timeoutMs: 20_000 });
     runner.drain();
-    await until(() => runner.slots === 0, { what: 'nobody is held', timeoutMs: 5_000 });
+    await until(() => runner.slots === 0, { what: 'nobody is held', timeoutMs: 20_000 });
     await until(() => pods.log.includes('draining'), { what: 'they are sent to others', timeoutMs: 20_000 });
     // They live and look for another executor.
     expect(pods.processes.some(({ exitCode, signalCode }) => exitCode === null && signalCode === null)).toBe(true);

@@ -48,7 +48,7 @@ beforeEach(async () => {
   );
   watch = new PodsWatch(new ClusterApi(config, 'sandboxes'));
   void watch.start();
-  await until(() => streams.length > 0 && watch.find(REF), { what: 'the watch is open', timeoutMs: 5_000 });
+  await until(() => streams.length > 0 && watch.find(REF), { what: 'the watch is open', timeoutMs: 20_000 });
 });
 afterEach(async () => {
   await watch.close();
