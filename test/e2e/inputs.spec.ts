@@ -144,7 +144,8 @@ test('an altered, an expired and a foreign signed link are refused alike', async
   expect(await (await fetch(url)).text()).toBe('a\n1\n');
   const altered = new URL(url);
   for (const [name, value] of altered.searchParams)
-    if (/sig|token/i.test(name)) altered.searchParams.set(name, `${value.slice(0, -2)}${value.endsWith('AA') ? 'BB' : 'AA'}`);
+    if (/sig|token/i.test(name))
+      altered.searchParams.set(name, `${value.slice(0, -2)}${value.endsWith('AA') ? 'BB' : 'AA'}`);
   expect(await problem(await fetch(altered))).toMatchObject({ status: 403, code: 'link_invalid' });
   await expect.poll(async () => (await fetch(url)).status, { timeout: 20_000 }).toBe(403);
   expect(await problem(await fetch(url))).toMatchObject({ code: 'link_invalid' });
