@@ -66,7 +66,7 @@ export class ApiClient {
 
   /**
    * Follows a session's events after `after` until `signal` aborts, which throws its reason. A stream that ends or breaks is opened again where it
-   * was: its server restarts, or another one goes on.
+   * was, at another gateway when its own leaves. Throws when it can't be opened.
    */
   async *events(sessionId: string, signal: AbortSignal, after = 0): AsyncGenerator<SessionEvent> {
     let last = after;
